@@ -12,7 +12,7 @@ use super::cells::Slots;
 use super::compile::Mapping;
 use super::error::Error;
 use super::marks::{Mark, Marked};
-use super::options::OnBadValue;
+use super::options::{OnBadValue, PhotoCells};
 use super::outcome::{PHOTO_TEXT_BYTES_MAX, Rendered, VALUE_BYTES_MAX, damage};
 use super::reach::Reach;
 use super::template::{Compiled, Ready};
@@ -36,6 +36,7 @@ pub struct Bound<'m> {
     /// What is sought in each lookup, by its place in the configuration.
     on: Vec<(String, Slot<'m>)>,
     on_bad_value: OnBadValue,
+    photo_cells: PhotoCells,
     /// Which lookups are lost: rows of this read are not those of another that had them.
     lost: u128,
 }
@@ -151,6 +152,7 @@ impl<'m> Bound<'m> {
             slots,
             prefix: mapping.prefix,
             on_bad_value: mapping.on_bad_value,
+            photo_cells: mapping.photo_cells,
             lost: 0,
             key: ready(&mapping.key)?,
             joined: mapping.joined.as_ref().map(ready).transpose()?,
@@ -289,7 +291,11 @@ impl<'m> Bound<'m> {
         let mut fields = Vec::with_capacity(self.fields.len());
         for (field, reach, template) in &self.fields {
             let bytes_max = if field.kind == FieldKind::Photo { PHOTO_TEXT_BYTES_MAX } else { VALUE_BYTES_MAX };
-            let value = match seen.at_most(bytes_max, template).and_then(|outcome| outcome.value(field.kind)) {
+            let value = seen.at_most(bytes_max, template).and_then(|outcome| match (field.kind, self.photo_cells) {
+                (FieldKind::Photo, PhotoCells::References) => outcome.value(FieldKind::Text),
+                (kind, _) => outcome.value(kind),
+            });
+            let value = match value {
                 Ok(value) if field.required && value.is_empty() => Err(RowDefect::Empty),
                 value => value,
             };

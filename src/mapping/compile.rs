@@ -13,15 +13,18 @@ use super::engine::environment;
 use super::error::Error;
 use super::joining::LookupMapping;
 use super::marks::Mark;
-use super::options::{LookupOptions, OnBadValue, Options, Vocabulary};
+use super::options::{LookupOptions, OnBadValue, Options, PhotoCells, Vocabulary};
 use super::outcome::place_of;
 use super::reach::Reach;
 use super::template::Compiled;
 use crate::record::{Field, FieldKind, Target};
-use crate::source::{ColumnRequirement, Columns, Match, Name, RequiredColumns};
+use crate::source::{ColumnRequirement, Columns, Match, Name, RequiredColumns, bare};
 
 /// Changes whenever the same templates could have another result: filters, trimming, kinds.
 const VERSION: &str = "mapping 1";
+
+/// The column that refers to a photo.
+const PHOTO: &str = "photo";
 
 /// A job's templates, found to be right.
 pub struct Mapping {
@@ -40,6 +43,7 @@ pub struct Mapping {
     pub(super) lookups: Vec<LookupMapping>,
     wanted: RequiredColumns,
     photos: Vec<Name>,
+    pub(super) photo_cells: PhotoCells,
     digest: u128,
 }
 
@@ -57,6 +61,30 @@ struct Templates<'a> {
 fn unknown_field(target: Target, name: &str, place: &str) -> Error {
     let known: Vec<_> = target.fields().map(|field| field.name).collect();
     Error::whole(place, unknown("field", name, known.iter().map(SmolStr::as_str)))
+}
+
+/// What the source of a photo's column has there.
+fn photo_cells(options: &Options, name: Option<&Name>) -> PhotoCells {
+    match name.map(Name::joined) {
+        Some(Some(joined)) => {
+            let lookup = options.lookups.iter().find(|lookup| lookup.name == joined.lookup);
+            lookup.map(|lookup| lookup.photos).unwrap_or_default()
+        }
+        Some(None) => options.photos,
+        None => PhotoCells::Base64,
+    }
+}
+
+/// What is wrong with the template of a photo. A reference to one means something as it is only.
+fn strange_photo(template: &Compiled, options: &Options) -> Option<Error> {
+    const REASON: &str = "photos of a tenant are fetched by what `photo` says; write it alone, without filters";
+    let is_reference = |name: &Name| photo_cells(options, Some(name)) == PhotoCells::References;
+    let is_called_so = |name: &Name| {
+        let column = name.joined().map_or(name, |joined| &joined.column);
+        bare(column.as_str()) == PHOTO
+    };
+    let is_fine = !template.names.iter().any(is_reference) || template.lone_column().is_some_and(is_called_so);
+    (!is_fine).then(|| Error::whole(&template.place, REASON))
 }
 
 impl Mapping {
@@ -91,6 +119,9 @@ impl Mapping {
             let compiled = compile(&place, text);
             match options.target.field(name) {
                 Some(field) => {
+                    if field.kind == FieldKind::Photo {
+                        strange.extend(compiled.as_ref().and_then(|photo| strange_photo(photo, options)));
+                    }
                     let reach = Reach::of(&field, options);
                     fields.extend(compiled.map(|compiled| (field, reach, compiled)));
                 }
@@ -145,6 +176,7 @@ impl Mapping {
             fields,
             lookups,
             wanted,
+            photo_cells: photo_cells(options, photos.first()),
             photos,
         }
     }
@@ -163,6 +195,11 @@ impl Mapping {
     /// The columns that hold photos, those of lookups among them.
     pub fn photos(&self) -> &[Name] {
         &self.photos
+    }
+
+    /// The column of references to photos, where there is one.
+    pub fn photo_reference(&self) -> Option<&Name> {
+        self.photos.first().filter(|_| self.photo_cells == PhotoCells::References)
     }
 
     /// The second sources that the templates name.

@@ -41,7 +41,7 @@ pub use compile::Mapping;
 pub use error::Error;
 pub use joining::LookupMapping;
 pub use leaver::{LeaverOptions, LeaverSet};
-pub use options::{LookupOptions, OnBadValue, Options};
+pub use options::{LookupOptions, OnBadValue, Options, PhotoCells};
 
 #[cfg(test)]
 mod tests;

@@ -20,6 +20,16 @@ pub enum OnBadValue {
     Row,
 }
 
+/// What the cells of a photo's column hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum PhotoCells {
+    /// The photo itself, as base64.
+    #[default]
+    Base64,
+    /// Which version of the photo there is: its bytes are fetched when they are sent.
+    References,
+}
+
 /// How the rows of a lookup find those of the job's own source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LookupOptions {
@@ -31,6 +41,8 @@ pub struct LookupOptions {
     pub key: String,
     /// Columns or attributes of the lookup that may be absent altogether.
     pub optional: Vec<String>,
+    /// What its source has where a photo is.
+    pub photos: PhotoCells,
 }
 
 /// The words that templates may use besides those of the language and of the row.
@@ -85,6 +97,8 @@ pub struct Options {
     pub on_bad_value: OnBadValue,
     /// Columns or attributes that may be absent altogether and are empty then.
     pub optional: Vec<String>,
+    /// What the job's own source has where a photo is.
+    pub photos: PhotoCells,
     /// Second sources that add values.
     pub lookups: Vec<LookupOptions>,
     /// Where days begin and end.

@@ -99,6 +99,18 @@ impl Compiled {
         self.names.iter().filter_map(|name| Some(name.joined()?.lookup.as_str()))
     }
 
+    /// The column that it shows as it is.
+    pub(super) fn lone_column(&self) -> Option<&Name> {
+        let mut names = self.names.iter();
+        let (Some(name), None) = (names.next(), names.next()) else { return None };
+        let shows = match &self.shape {
+            Shape::Column(_, filters) => filters.is_empty(),
+            Shape::Lone(inner) => self.text[inner.clone()].trim().replace('\'', "\"") == name.to_string(),
+            Shape::Literal | Shape::Mixed => false,
+        };
+        shows.then_some(name)
+    }
+
     /// Whether the engine is needed for it.
     pub(super) fn needs_engine(&self) -> bool {
         matches!(self.shape, Shape::Lone(_) | Shape::Mixed)

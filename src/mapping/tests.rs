@@ -29,6 +29,7 @@ fn options(fields: &[(&str, &str)]) -> Options {
         match_on: vec!["employee_id".into()],
         on_bad_value: OnBadValue::Field,
         optional: vec!["Locker".to_owned()],
+        photos: PhotoCells::Base64,
         lookups: Vec::new(),
         time_zone: jiff::tz::TimeZone::UTC,
     }

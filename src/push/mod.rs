@@ -146,8 +146,10 @@ impl Push<'_> {
             self.phase(mirror, mine, &mut progress).await?;
         }
         if !with_photos.is_empty() {
-            let photos = self.photos_of(job, &with_photos, &breaker)?;
-            self.phase(mirror, photos, &mut progress).await?;
+            let photos = self.photos_of(job, &with_photos)?;
+            for some in photos.chunks(self.photos.at_once()) {
+                self.phase(mirror, self.gather(some, &breaker), &mut progress).await?;
+            }
         }
         Ok(Drained { stopped: breaker.reason(), ..progress.drained })
     }

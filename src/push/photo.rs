@@ -27,6 +27,9 @@ use crate::store::Batch;
 
 /// Where photos come from when they are sent.
 pub trait Photos: Sync {
+    /// How many are made ready at a time.
+    fn at_once(&self) -> usize;
+
     /// Makes these photos ready, by key and mark; an error is a reason for which none of them can be had.
     fn gather(&self, wanted: &BTreeMap<Key, String>) -> Result<(), String>;
 
@@ -47,31 +50,31 @@ impl Push<'_> {
         Some(Change { wish, state: State::Waiting, ..change.clone() })
     }
 
-    /// The photos that are still to be sent for these people, made ready.
-    pub(super) fn photos_of(
-        &self,
-        job: &JobName,
-        keys: &[Key],
-        breaker: &CircuitBreaker,
-    ) -> Result<Vec<Ticket>, Error> {
-        let mut tickets = Vec::new();
-        let mut marks: BTreeMap<Key, String> = BTreeMap::new();
+    /// The photos that are still to be sent for these people, with their marks.
+    pub(super) fn photos_of(&self, job: &JobName, keys: &[Key]) -> Result<Vec<(Ticket, String)>, Error> {
+        let mut photos = Vec::new();
         queue::each(self.store, job, |change| {
             if let Some(mark) = change.only_photo()
                 && !matches!(change.state, State::Parked { .. })
                 && keys.binary_search(&change.key).is_ok()
             {
-                tickets.push(change.ticket());
-                marks.insert(change.key.clone(), mark.to_owned());
+                photos.push((change.ticket(), mark.to_owned()));
             }
         })?;
-        if !marks.is_empty()
-            && breaker.stopped(self.witness).is_none()
+        Ok(photos)
+    }
+
+    /// Makes photos ready; returns what is to be sent.
+    pub(super) fn gather(&self, photos: &[(Ticket, String)], breaker: &CircuitBreaker) -> Vec<Ticket> {
+        let marks = photos.iter().map(|(ticket, mark)| (ticket.key.clone(), mark.clone())).collect();
+        if breaker.stopped(self.witness).is_none()
             && let Err(reason) = self.photos.gather(&marks)
         {
+            // Where the run is to end, that is the reason.
+            breaker.stopped(self.witness);
             breaker.stop(format!("the photos could not be read from the source: {reason}"));
         }
-        Ok(tickets)
+        photos.iter().map(|(ticket, _)| ticket.clone()).collect()
     }
 
     /// Makes one attempt at a photo.

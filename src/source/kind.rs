@@ -82,6 +82,15 @@ impl Source {
         Ok(Self::Cached { origin: Box::new(self.clone()), rows: Arc::new(rows) })
     }
 
+    /// The tenant that it is.
+    pub fn tenant(&self) -> Option<&entra::Options> {
+        match self {
+            Self::Entra(options) => Some(options),
+            Self::Cached { origin, .. } => origin.tenant(),
+            Self::Csv(_) | Self::Web(_) | Self::Ldap(_) => None,
+        }
+    }
+
     /// Whether each read asks a server, which may answer otherwise by then.
     pub fn is_remote(&self) -> bool {
         match self {

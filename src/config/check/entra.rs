@@ -8,7 +8,7 @@ use super::section::Section;
 use super::{url, web};
 use crate::config::keys::SourceKind;
 use crate::config::options::Job;
-use crate::record::{FieldKind, JobName, Target};
+use crate::record::{JobName, Target};
 use crate::source::Source;
 use crate::source::entra::{Credential, Options};
 use crate::source::https::Address;
@@ -126,21 +126,13 @@ fn address(source: &Section<'_>, key: &str, usual: &str) -> Option<Address> {
     source.taken(key, Address::parse(&text).map_err(|reason| (reason.to_owned(), hint)))
 }
 
-/// What no single section can see: photos, and two jobs that read the same people (law 6).
+/// What no single section can see: two jobs that read the same people (law 6).
 pub(super) fn check_all(jobs: &[Option<Job>], top: &Section<'_>) {
     let mut seen: BTreeMap<(Target, String), &JobName> = BTreeMap::new();
     for (number, job) in jobs.iter().enumerate() {
         let Some(job) = job else { continue };
         let Source::Entra(source) = &job.source else { continue };
         let target = job.mapping.target;
-        let photos = job.mapping.fields.keys().filter(|name| {
-            let field = target.field(name);
-            field.is_some_and(|field| field.kind == FieldKind::Photo)
-        });
-        for name in photos {
-            let hint = Some("leave it out; another job of type \"ldap\" or \"csv\" may own the photos");
-            top.problem(&format!("job[{number}].map.{name}"), "photos of a tenant are not read yet", hint);
-        }
         let same = (target, source.selection());
         if let Some(other) = seen.insert(same, &job.name).filter(|_| job.mapping.include.is_none()) {
             let message = format!("job {other} reads the same people for the same target");

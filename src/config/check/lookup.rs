@@ -62,7 +62,8 @@ fn one(job: &Section<'_>, name: &str, table: &Section<'_>) -> Checked {
         Some(source)
     });
     let optional = from.list("optional");
-    let options = LookupOptions { name: name.to_owned(), on, key, optional };
+    let options =
+        LookupOptions { name: name.to_owned(), on, key, optional, photos: super::mapping::photo_cells(&from) };
     Checked { options, lookup: source.map(|source| Lookup { name: name.to_owned(), source, loaded: None }) }
 }
 

@@ -5,7 +5,7 @@ use smol_str::SmolStr;
 use super::section::{JobSection, Section};
 use super::{directory, entra};
 use crate::config::nearest;
-use crate::mapping::{Error, Mapping, OnBadValue, Options};
+use crate::mapping::{Error, Mapping, OnBadValue, Options, PhotoCells};
 use crate::record::{FieldKind, Target};
 
 /// Fields of a person's presence: never changed by a sync (law 10).
@@ -63,6 +63,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         match_on: match_on.clone().unwrap_or_default(),
         on_bad_value: on_bad_value.unwrap_or_default(),
         optional,
+        photos: photo_cells(&source),
         lookups: job.lookups.clone(),
         time_zone: job.time_zone.clone(),
     };
@@ -70,6 +71,11 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
     // missing or is no template has been reported already.
     compile(table, &options, if key.is_some() { &[] } else { &["key"] });
     (all_known && key.is_some()).then_some((options, match_on?))
+}
+
+/// What a source has where a photo is.
+pub(super) fn photo_cells(source: &Section<'_>) -> PhotoCells {
+    if source.text("type") == Some("entra") { PhotoCells::References } else { PhotoCells::Base64 }
 }
 
 /// Reports what is wrong with templates, except at places that have been reported already.

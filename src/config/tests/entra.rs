@@ -102,12 +102,24 @@ fn what_is_wrong_with_a_tenant_is_named() {
 }
 
 #[test]
-fn a_photo_of_a_tenant_is_refused() {
-    let text = format!("{}photo = \"{{{{ photo }}}}\"\n", text(&format!("{TENANT}{SECRET}")));
-    let place = place("");
-    place.file("config.toml", &text, 0o600);
-    let errors = place.load(&[]).unwrap_err();
-    assert!(errors[0].contains("map.photo: photos of a tenant are not read yet"), "{errors:?}");
+fn a_photo_of_a_tenant_is_named_as_it_is() {
+    for (template, fits) in [
+        ("{{ photo }}", true),
+        ("{{ source[\"photo\"] }}", true),
+        ("", true),
+        ("{{ photo | trim }}", false),
+        ("{{ photo }}x", false),
+        ("{{ mail }}", false),
+        ("{{ photo or mail }}", false),
+    ] {
+        let text = format!("{}photo = '{template}'\n", text(&format!("{TENANT}{SECRET}")));
+        let place = place("");
+        place.file("config.toml", &text, 0o600);
+        let errors = place.load(&[]).err().unwrap_or_default();
+        assert_eq!(errors.is_empty(), fits, "{template}: {errors:?}");
+        let said = "map.photo: photos of a tenant are fetched by what `photo` says; write it alone, without filters";
+        assert!(fits || errors[0].contains(said), "{template}: {errors:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::limits::{PAGE_MANAGERS, PAGE_USERS};
 use super::manager::Managers;
 use super::options::Options;
 use super::page::{ListPage, id};
+use super::photo::PhotoVersions;
 use super::property::Properties;
 use super::request::{Asked, Graph};
 use super::walk::Walk;
@@ -30,21 +31,22 @@ pub(super) enum Listed {
 pub(super) struct Selected {
     select: String,
     has_manager: bool,
+    has_photo: bool,
 }
 
 impl Selected {
     pub(super) fn new(properties: &Properties) -> Self {
-        Self { select: properties.asked.join(","), has_manager: properties.has_manager }
+        let Properties { has_manager, has_photo, .. } = *properties;
+        Self { select: properties.asked.join(","), has_manager, has_photo }
     }
 }
 
-/// Walks over all lists; returns why they prove nothing.
-pub(super) async fn fetch(
+/// Works within the time of a read, until someone asks to end.
+pub(super) async fn bounded<T>(
     options: &Options,
-    selected: &Selected,
     access: Access<'_>,
-    sender: &SyncSender<Listed>,
-) -> Result<Vec<String>, EntraErrorKind> {
+    work: impl Future<Output = Result<T, EntraErrorKind>>,
+) -> Result<T, EntraErrorKind> {
     let stopped = async {
         while !(access.stop)() {
             tokio::time::sleep(STOP_LOOK).await;
@@ -53,13 +55,14 @@ pub(super) async fn fetch(
     tokio::select! {
         biased;
         () = stopped => Err(EntraErrorKind::Interrupted),
-        got = tokio::time::timeout(options.timeout, walks(options, selected, access, sender)) => {
+        got = tokio::time::timeout(options.timeout, work) => {
             got.unwrap_or(Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
         }
     }
 }
 
-async fn walks(
+/// Walks over all lists; returns why they prove nothing.
+pub(super) async fn walks(
     options: &Options,
     selected: &Selected,
     access: Access<'_>,
@@ -79,6 +82,7 @@ async fn walks(
         true => Some(managers(&mut graph, options).await?),
         false => None,
     };
+    let mut photos = selected.has_photo.then(|| PhotoVersions::new(options));
     let mut doubts = Vec::new();
     for (name, asked, mut url) in lists {
         query(&mut url, options, selected);
@@ -92,6 +96,9 @@ async fn walks(
             next = walk.take(&page)?;
             if let Some(managers) = &managers {
                 managers.join(&mut page);
+            }
+            if let Some(photos) = &mut photos {
+                photos.join(&mut graph, &mut page).await?;
             }
             // A receiver that is closed has broken the read, and says so itself.
             if sender.send(Listed::Page(page)).is_err() {
@@ -136,8 +143,8 @@ fn write_spaces_plainly(url: &mut Url) {
     url.set_query(query.as_deref());
 }
 
-/// The address of a list; each part is encoded.
-fn list_url(options: &Options, parts: &[&str]) -> Result<Url, EntraErrorKind> {
+/// The address of what lies there; each part is encoded.
+pub(super) fn list_url(options: &Options, parts: &[&str]) -> Result<Url, EntraErrorKind> {
     let mut url = options.graph.url().clone();
     let wrong = || EntraErrorKind::Setup("graph_url can't be extended".to_owned());
     url.path_segments_mut().map_err(|()| wrong())?.pop_if_empty().extend(parts);
@@ -187,7 +194,7 @@ mod tests {
         let filter = "mail eq 'a+b@example.com' and accountEnabled eq true";
         let options = Options { filter: Some(filter.to_owned()), ..Options::of_test() };
         let mut url = list_url(&options, &["users"]).unwrap();
-        query(&mut url, &options, &Selected { select: "id,mail".to_owned(), has_manager: false });
+        query(&mut url, &options, &Selected { select: "id,mail".to_owned(), has_manager: false, has_photo: false });
         let text = url.as_str();
         assert!(text.contains("a%2Bb%40example.com%27%20and%20accountEnabled") && !text.contains('+'), "{text}");
         let sent = url.query_pairs().find(|(name, _)| name == "$filter").map(|(_, value)| value.into_owned());

@@ -12,6 +12,7 @@ use serde_json::{Map, Value};
 use super::limits::VALUE_BYTES_MAX;
 use super::manager::MANAGER;
 use super::options::Options;
+use super::photo::PHOTO;
 use crate::source::{Columns, Name, RequiredColumns, bare};
 
 /// Properties within others.
@@ -32,6 +33,8 @@ pub(super) struct Properties {
     pub(super) asked: Vec<String>,
     /// Whether the managers are asked for.
     pub(super) has_manager: bool,
+    /// Whether it is asked who has which photo.
+    pub(super) has_photo: bool,
     /// Of each column: where its value lies.
     places: Vec<Place>,
 }
@@ -45,6 +48,8 @@ enum Place {
     Manager,
     /// The manager's id.
     ManagerId,
+    /// The reference to the photo.
+    Photo,
 }
 
 /// The values of a column in a user's object.
@@ -72,13 +77,14 @@ impl Properties {
         }
         let of_places = places.iter().filter_map(|place| match place {
             Place::Path(path) => Some(path[0].clone()),
-            Place::Manager | Place::ManagerId => None,
+            Place::Manager | Place::ManagerId | Place::Photo => None,
         });
         let mut asked: Vec<String> = of_places.chain(options.select.iter().cloned()).chain(["id".to_owned()]).collect();
         asked.sort();
         asked.dedup();
         let has_manager = places.iter().any(|place| matches!(place, Place::Manager | Place::ManagerId));
-        Self { columns: Arc::new(Columns::of_attributes(names)), required, asked, has_manager, places }
+        let has_photo = places.contains(&Place::Photo);
+        Self { columns: Arc::new(Columns::of_attributes(names)), required, asked, has_manager, has_photo, places }
     }
 
     /// The values of the column at a position.
@@ -89,6 +95,10 @@ impl Properties {
         }
         let manager = |name: &str| user.get(MANAGER).and_then(|manager| manager.get(name)).filter(|v| !v.is_null());
         let value = match place {
+            Place::Photo if !user.contains_key(PHOTO) => {
+                return Values::Flaw("the service did not say which photo this user has".to_owned());
+            }
+            Place::Photo => user.get(PHOTO),
             Place::Manager => manager("mail").or_else(|| manager("userPrincipalName")),
             Place::ManagerId => manager("id"),
             Place::Path(path) => {
@@ -106,6 +116,7 @@ impl Place {
         match plain.as_str() {
             "manager" => return Self::Manager,
             "managerid" => return Self::ManagerId,
+            PHOTO => return Self::Photo,
             _ => {}
         }
         let number = plain.strip_prefix("extensionattribute").and_then(|number| number.parse::<u8>().ok());
@@ -202,6 +213,8 @@ mod tests {
         }
         let manager = properties(&[plain("manager"), plain("manager_id")]);
         assert_eq!((manager.asked, manager.has_manager), (vec!["id".to_owned()], true));
+        let photo = properties(&[plain("photo")]);
+        assert_eq!((photo.asked, photo.has_photo), (vec!["id".to_owned()], true));
     }
 
     #[test]
@@ -209,6 +222,7 @@ mod tests {
         let user = json!({
             "id": "1", "accountEnabled": false, "mail": null, "city": "", "businessPhones": ["2", "1", "2"],
             "onPremisesExtensionAttributes": { "extensionAttribute1": "A" }, "employeeOrgData": null,
+            "photo": "1 v",
             "manager": { "id": "9", "mail": null, "userPrincipalName": "m@example.com" },
         });
         let user = user.as_object().unwrap();
@@ -224,6 +238,7 @@ mod tests {
             (plain("employee_org_data_cost_center"), Some(vec![])),
             (plain("manager"), Some(vec!["m@example.com"])),
             (plain("manager_id"), Some(vec!["9"])),
+            (plain("photo"), Some(vec!["1 v"])),
             (plain("onPremisesExtensionAttributes"), None),
         ] {
             let values = match properties(std::slice::from_ref(&name)).values(0, user) {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::{EntraErrorKind, Error};
-use super::fetch::{Listed, Selected, fetch};
+use super::fetch::{Listed, Selected, bounded, walks};
 use super::limits::PAGES_WAITING;
 use super::options::Options;
 use super::page::id;
@@ -38,7 +38,8 @@ pub fn read(
     let fetched = std::thread::scope(|scope| {
         let fetching = std::thread::Builder::new().name("entra".to_owned()).spawn_scoped(scope, move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-            runtime.map_err(EntraErrorKind::Thread)?.block_on(fetch(options, &selected, access, &sender))
+            let work = bounded(options, access, walks(options, &selected, access, &sender));
+            runtime.map_err(EntraErrorKind::Thread)?.block_on(work)
         });
         let fetching = fetching.map_err(EntraErrorKind::Thread)?;
         for message in &receiver {

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use reqwest::{Response, StatusCode, Url, redirect};
+use rosterd_client::PHOTO_BYTES_MAX;
 use secrecy::{ExposeSecret as _, SecretString};
+use serde_json::Value;
 use tokio::time::Instant;
 
 use super::assertion;
@@ -43,6 +45,18 @@ pub(super) enum Asked {
     Groups,
     Members,
     Managers,
+    /// Which photos users have, several in one request.
+    Photos,
+    /// The bytes of a photo.
+    Photo,
+}
+
+/// One request.
+struct GraphRequest<'c> {
+    url: &'c Url,
+    asked: Asked,
+    /// What is posted.
+    body: Option<&'c Value>,
 }
 
 impl Asked {
@@ -61,6 +75,7 @@ impl Asked {
             Self::Groups => "a request for a group",
             Self::Members => "a request for the members of a group",
             Self::Managers => "a request for the managers of users",
+            Self::Photos | Self::Photo => "a request for photos",
         }
     }
 }
@@ -71,16 +86,53 @@ impl<'a> Graph<'a> {
         Ok(Self { options, clock, http, token: None, begun: Instant::now() })
     }
 
-    /// Asks for a page. A token that is refused is replaced once; a service that is busy is asked again.
+    /// Asks for a page.
     pub(super) async fn page(&mut self, url: &Url, asked: Asked) -> Result<ListPage, EntraErrorKind> {
-        let mut wait = WAIT_MIN;
+        let answer = self.answer(&GraphRequest { url, asked, body: None }).await?;
+        ListPage::parse(&body(answer).await?)
+    }
+
+    /// Sends a batch of requests for the versions of photos; returns the answer to it.
+    pub(super) async fn batch(&mut self, url: &Url, requests: &Value) -> Result<Vec<u8>, EntraErrorKind> {
+        body(self.answer(&GraphRequest { url, asked: Asked::Photos, body: Some(requests) }).await?).await
+    }
+
+    /// Asks for the bytes of a photo, of one that is too large for more than are allowed; `None` where there is none.
+    pub(super) async fn photo(&mut self, url: &Url) -> Result<Option<Vec<u8>>, EntraErrorKind> {
+        let mut answer = self.answer(&GraphRequest { url, asked: Asked::Photo, body: None }).await?;
+        if answer.status() != StatusCode::OK {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        while bytes.len() <= PHOTO_BYTES_MAX
+            && let Some(chunk) = answer.chunk().await.map_err(unreachable)?
+        {
+            bytes.extend_from_slice(&chunk);
+        }
+        Ok(Some(bytes))
+    }
+
+    /// Waits as long as the service says, or longer each time. An error where no time is left for it.
+    pub(super) async fn wait(&self, said: Option<Duration>, attempt: u32) -> Result<(), Duration> {
+        if let Some(said) = said.filter(|said| self.begun.elapsed() + *said > self.options.timeout) {
+            return Err(said);
+        }
+        tokio::time::sleep(said.unwrap_or_else(|| (WAIT_MIN * 2u32.saturating_pow(attempt - 1)).min(WAIT_MAX))).await;
+        Ok(())
+    }
+
+    /// The answer to a request, which is a success; that for a photo may also be that there is none. A token that is
+    /// refused is replaced once; a service that is busy is asked again.
+    async fn answer(&mut self, request: &GraphRequest<'_>) -> Result<Response, EntraErrorKind> {
+        let asked = request.asked;
         let mut has_new_token = self.token.is_none();
         for attempt in 1.. {
-            let answer = self.send(url, asked).await?;
+            let answer = self.send(request).await?;
             let status = answer.status();
             let again = attempt < ASKED_MAX;
             match status {
-                StatusCode::OK => return ListPage::parse(&body(answer).await?),
+                StatusCode::OK => return Ok(answer),
+                StatusCode::NOT_FOUND if asked == Asked::Photo => return Ok(answer),
                 StatusCode::UNAUTHORIZED if !has_new_token => {
                     self.token = None;
                     has_new_token = true;
@@ -89,12 +141,10 @@ impl<'a> Graph<'a> {
                     if again =>
                 {
                     let said = retry_after(answer.headers(), self.clock.now());
-                    if let Some(said) = said.filter(|said| self.begun.elapsed() + *said > self.options.timeout) {
+                    if let Err(said) = self.wait(said, attempt).await {
                         let (status, seconds) = (status.as_u16(), said.as_secs());
                         return Err(EntraErrorKind::Busy { status, asked: asked.name(), seconds });
                     }
-                    tokio::time::sleep(said.unwrap_or(wait)).await;
-                    wait = (wait * 2).min(WAIT_MAX);
                 }
                 _ => return Err(refused(status, &body(answer).await?, asked)),
             }
@@ -102,17 +152,22 @@ impl<'a> Graph<'a> {
         Err(EntraErrorKind::Garbled("it never ends"))
     }
 
-    async fn send(&mut self, url: &Url, asked: Asked) -> Result<Response, EntraErrorKind> {
+    async fn send(&mut self, request: &GraphRequest<'_>) -> Result<Response, EntraErrorKind> {
         let token = match self.token.take() {
             Some(token) => token,
             None => self.new_token().await?,
         };
-        let mut request = self.http.get(url.clone()).bearer_auth(token.expose_secret());
+        let url = request.url.clone();
+        let call = match request.body {
+            Some(body) => self.http.post(url).json(body),
+            None => self.http.get(url),
+        };
+        let mut call = call.bearer_auth(token.expose_secret());
         self.token = Some(token);
-        if asked.is_advanced() {
-            request = request.header("ConsistencyLevel", "eventual");
+        if request.asked.is_advanced() {
+            call = call.header("ConsistencyLevel", "eventual");
         }
-        request.send().await.map_err(unreachable)
+        call.send().await.map_err(unreachable)
     }
 
     async fn new_token(&self) -> Result<SecretString, EntraErrorKind> {
@@ -179,7 +234,7 @@ async fn body(mut answer: Response) -> Result<Vec<u8>, EntraErrorKind> {
     Ok(body)
 }
 
-fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
+pub(super) fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
     let hint = refusal::hint(status.as_u16(), body, asked.is_of_groups());
     EntraErrorKind::Status { status: status.as_u16(), code: refusal::code(body), asked: asked.name(), hint }
 }

@@ -3,6 +3,7 @@
 mod commands;
 mod credentials;
 mod faults;
+mod photos;
 mod reads;
 mod tls;
 

@@ -2,7 +2,7 @@
 //! the service refuses: `$count` and casts without `ConsistencyLevel: eventual`, `$expand` in such advanced queries or with a
 //! `$select` of its own, pages of more than 999 users, and properties that it does not know.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 use std::sync::{Arc, Mutex};
@@ -45,6 +45,8 @@ const PROPERTIES: [&str; 13] = [
 /// The most users of a page, and with their managers.
 const TOP_MAX: usize = 999;
 const EXPANDED_MAX: usize = 100;
+/// The most requests in a batch.
+const BATCH_MAX: usize = 20;
 
 /// What an answer is made into; gets the number of requests for lists that came before, the request, and the right answer.
 type Script = Arc<dyn Fn(usize, &Arrived, Value) -> Vec<Part> + Send + Sync>;
@@ -57,6 +59,10 @@ pub(crate) struct Tenant {
     pub(crate) users: Vec<Value>,
     /// Id, display name, and ids of members, which are users or groups.
     pub(crate) groups: Vec<(String, String, Vec<String>)>,
+    /// By id of a user: the version of the photo, and its bytes.
+    pub(crate) photos: BTreeMap<String, (String, Vec<u8>)>,
+    /// By id of a user: what is answered to a question for the photo, and how often.
+    pub(crate) no_photo_now: BTreeMap<String, (u16, usize)>,
     /// The most users of a page, whatever is asked for.
     pub(crate) page: usize,
     /// The tenant's name, as tokens are asked for.
@@ -117,6 +123,8 @@ impl Graph {
         let tenant = Arc::new(Mutex::new(Tenant {
             users: numbers.map(user).collect(),
             groups: Vec::new(),
+            photos: BTreeMap::new(),
+            no_photo_now: BTreeMap::new(),
             page: 10,
             name: TENANT.into(),
             scheme,
@@ -194,12 +202,25 @@ impl Tenant {
         let host = arrived.header("host").unwrap_or_default();
         let (method, target) = arrived.line.split_once(' ').unwrap();
         let url = Url::parse(&format!("{}://{host}{target}", self.scheme)).unwrap();
-        if method == "POST" {
+        let is_batch = url.path() == "/v1.0/$batch";
+        if method == "POST" && !is_batch {
             return self.token(&url, arrived);
         }
         let expected = format!("Bearer t0ken-{}", self.tokens);
         if arrived.header("authorization") != Some(&expected) {
             return refusal(401, "InvalidAuthenticationToken");
+        }
+        if let Some(user) = url.path().strip_prefix("/v1.0/users/").and_then(|rest| rest.strip_suffix("/photo/$value"))
+        {
+            return match self.photos.get(user) {
+                Some((_, bytes)) => answer(200, "image/jpeg", "", bytes),
+                None => refusal(404, "ImageNotFound"),
+            };
+        }
+        if is_batch {
+            self.lists += 1;
+            let answers = self.batch(&serde_json::from_str(&arrived.body).unwrap());
+            return (self.script)(self.lists - 1, arrived, answers);
         }
         match self.list(&url, arrived.header("consistencylevel") == Some("eventual")) {
             Ok(page) => {
@@ -208,6 +229,37 @@ impl Tenant {
             }
             Err((status, code)) => refusal(status, code),
         }
+    }
+
+    /// Answers to questions for photos, in the order of their numbers as text.
+    fn batch(&mut self, batch: &Value) -> Value {
+        let requests = batch["requests"].as_array().unwrap();
+        assert!(requests.len() <= BATCH_MAX, "the service refuses longer batches");
+        let mut answers: Vec<Value> = requests.iter().map(|request| self.part(request)).collect();
+        answers.sort_by_key(|answer| answer["id"].to_string());
+        json!({ "responses": answers })
+    }
+
+    fn part(&mut self, request: &Value) -> Value {
+        assert_eq!(request["method"], "GET");
+        let url = request["url"].as_str().unwrap();
+        let user = url.strip_prefix("/users/").and_then(|rest| rest.strip_suffix("/photo")).unwrap();
+        let refused = self.no_photo_now.get_mut(user).filter(|(_, times)| *times > 0).map(|(status, times)| {
+            *times -= 1;
+            *status
+        });
+        let error = |code: &str| json!({ "error": { "code": code, "message": "s3cret of person1@example.com" } });
+        let (status, headers, body) = match (refused, self.photos.get(user)) {
+            (Some(429), _) => (429, json!({ "Retry-After": "3600" }), error("TooManyRequests")),
+            (Some(status), _) => (status, json!({ "Retry-After": "0" }), error("Refused")),
+            (None, None) => (404, json!({}), error("ImageNotFound")),
+            (None, Some((version, _))) => {
+                let photo =
+                    json!({ "@odata.mediaEtag": version, "@odata.mediaContentType": "image/jpeg", "id": "48X48" });
+                (200, json!({}), photo)
+            }
+        };
+        json!({ "id": request["id"], "status": status, "headers": headers, "body": body })
     }
 
     fn token(&mut self, url: &Url, arrived: &Arrived) -> Vec<Part> {

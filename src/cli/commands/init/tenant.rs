@@ -32,6 +32,7 @@ const MAP: &str = "[job.map]\n\
      title = \"{{ job_title }}\"\n\
      mobile = \"{{ mobile_phone }}\"\n\
      location = \"{{ office_location }}\"\n\
+     # photo = \"{{ photo }}\"             # asks for twenty users at once; put photo into `optional` if no one has one\n\
      # title = \"{{ extension_attribute1 }}\"   # extension attributes are called so; the manager's mail is {{ manager }}\n";
 
 pub(super) fn run(ui: &Ui) -> Exit {
