@@ -3,7 +3,8 @@
 //! `cargo bench --bench sources [-- PEOPLE]`: so many people (100,000 by default) as a CSV file, a workbook, a file of a web
 //! server and a tenant of Entra ID, each read five times by each in turn, in a process of its own. Beside them: a bare
 //! parser of CSV, calamine's streaming reader, and curl, which asks for the file or for the very same pages. The server
-//! is of this program, on loopback, and answers with what it made beforehand. Directories: `--bench ldap`.
+//! is of this program, on loopback, and answers with what it made beforehand. Directories: `--bench ldap`. What a lookup
+//! of as many rows costs is the plan of a first run with it beside one without.
 
 #![expect(clippy::unwrap_used, clippy::print_stdout, reason = "a measurement that can't go on fails, and prints")]
 
@@ -13,8 +14,9 @@ use std::fs::{self, File};
 use std::io::{BufRead as _, BufReader, BufWriter, Write};
 use std::net::{TcpListener, TcpStream};
 use std::ops::ControlFlow;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -40,8 +42,46 @@ const HEADER: [&str; 4] = ["Employee No", "Name", "Email", "Title"];
 const RELATIONSHIP: &str = "http://schemas.openxmlformats.org/officeDocument/2006/relationships";
 
 /// Each kind, and the tool beside it.
-const KINDS: [(&str, &str); 4] =
-    [("csv", "a bare parser"), ("workbook", "calamine"), ("url", "curl"), ("entra", "curl of the same pages")];
+const KINDS: [(&str, &str); 5] = [
+    ("csv", "a bare parser"),
+    ("workbook", "calamine"),
+    ("url", "curl"),
+    ("entra", "curl of the same pages"),
+    ("lookup", "a plan without it"),
+];
+/// A job without a lookup, and what makes it one with a lookup.
+const CONFIG: &str = r#"
+[api]
+base_url = "BASE_URL/v1"
+api_key = "sandbox-key"
+[state]
+dir = "state"
+[status]
+listen = ""
+[[job]]
+name = "staff"
+target = "staff"
+key = "{{ employee_no }}"
+match_on = ["employee_id"]
+[job.source]
+type = "csv"
+path = "staff.csv"
+settle = "0s"
+[job.map]
+name = "{{ name }}"
+employee_id = "{{ employee_no }}"
+email = "{{ email }}"
+"#;
+const LOOKUP: &str = r#"
+title = "{{ directory.title }}"
+[job.lookup.directory]
+on = "{{ email }}"
+key = "{{ email }}"
+[job.lookup.directory.source]
+type = "csv"
+path = "staff.csv"
+settle = "0s"
+"#;
 
 fn main() {
     if let Ok(reader) = env::var(READER) {
@@ -52,6 +92,7 @@ fn main() {
     lay_down_csv(&dir.path().join("staff.csv"), people);
     lay_down_workbook(&dir.path().join("staff.xlsx"), people);
     let url = serve(dir.path(), people);
+    let mut service = serve_empty(dir.path());
     for (kind, tool) in KINDS {
         let (mut bare, mut ours) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
@@ -65,6 +106,24 @@ fn main() {
             ours / theirs
         );
     }
+    service.kill().unwrap();
+    service.wait().unwrap();
+}
+
+/// Begins a service without people, and writes configurations that use it.
+fn serve_empty(dir: &Path) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
+    command.args(["sandbox", "--rate", "0"]).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let config = CONFIG.replace("BASE_URL", line.trim().strip_prefix("listening on ").unwrap());
+    for (name, text) in [("bare.toml", config.clone()), ("lookup.toml", config + LOOKUP)] {
+        let file = dir.join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    child
 }
 
 /// The time in the middle, and the most memory of all.
@@ -89,6 +148,8 @@ fn measure(reader: &str) {
     let (dir, url) = (Path::new(&dir), env::var(URL).unwrap());
     let begun = Instant::now();
     match reader.split_once(' ').unwrap() {
+        ("bare", "lookup") => by_a_plan(dir, "bare.toml"),
+        (_, "lookup") => by_a_plan(dir, "lookup.toml"),
         ("bare", "csv") => by_a_bare_parser(&dir.join("staff.csv")),
         ("bare", "workbook") => by_calamine(&dir.join("staff.xlsx")),
         ("bare", "url") => by_curl(dir, "--output got.csv", &[format!("{url}/staff.csv")]),
@@ -131,6 +192,14 @@ fn by_curl(dir: &Path, output: &str, urls: &[String]) {
     let mut curl = Command::new("curl");
     curl.current_dir(dir).args(["--disable", "--silent", "--show-error", "--fail", "--config", "curlrc"]);
     let ran = curl.args(output.split(' ')).output().unwrap();
+    assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
+}
+
+/// Plans a first run.
+fn by_a_plan(dir: &Path, config: &str) {
+    let mut rosterd = Command::new(env!("CARGO_BIN_EXE_rosterd"));
+    let ran = rosterd.current_dir(dir).args(["--config", config, "--json", "plan"]).stdout(Stdio::null()).output();
+    let ran = ran.unwrap();
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
 }
 

@@ -42,6 +42,6 @@ fn book(sheets: &[(&str, &str)]) -> Vec<u8> {
 }
 
 /// A workbook of one sheet with the rows of a CSV file.
-fn workbook(table: &str) -> Vec<u8> {
+pub(crate) fn workbook(table: &str) -> Vec<u8> {
     book(&[("Staff", &sheet(table, ""))])
 }
