@@ -30,10 +30,10 @@ pub(crate) struct SourcePhotos<'a> {
     gathered: Mutex<Option<Gathered>>,
 }
 
-/// Photos, and where that of each key is.
+/// Photos, and where that of each key is, or why it can't be had.
 struct Gathered {
     spool: Spool,
-    places: BTreeMap<Key, SpillOffset>,
+    places: BTreeMap<Key, Result<SpillOffset, String>>,
 }
 
 impl<'a> SourcePhotos<'a> {
@@ -55,15 +55,17 @@ impl<'a> SourcePhotos<'a> {
         let mut places = BTreeMap::new();
         let mut broken = None;
         let (keys, references): (Vec<&Key>, Vec<&str>) = wanted.iter().map(|(key, mark)| (key, mark.as_str())).unzip();
-        let mut take = |at: usize, bytes: &[u8]| match spool.put(bytes) {
-            Ok(place) => {
-                places.insert(keys[at].clone(), place);
-                ControlFlow::Continue(())
-            }
-            Err(error) => {
-                broken = Some(error);
-                ControlFlow::Break(())
-            }
+        let mut take = |at: usize, bytes: Result<&[u8], String>| {
+            let place = match bytes.map(|bytes| spool.put(bytes)) {
+                Ok(Ok(place)) => Ok(place),
+                Ok(Err(error)) => {
+                    broken = Some(error);
+                    return ControlFlow::Break(());
+                }
+                Err(reason) => Err(reason),
+            };
+            places.insert(keys[at].clone(), place);
+            ControlFlow::Continue(())
         };
         rows::accessed(self.context, None, |access| entra::photos(tenant, &references, access, &mut take))
             .map_err(|error| chain(&error))?;
@@ -83,7 +85,7 @@ impl<'a> SourcePhotos<'a> {
                 && let Some(bytes) = bound.photo(row)
             {
                 match spool.put(&bytes) {
-                    Ok(place) => drop(places.insert(record.key, place)),
+                    Ok(place) => drop(places.insert(record.key, Ok(place))),
                     Err(error) => {
                         broken = Some(error);
                         return ControlFlow::Break(());
@@ -124,7 +126,10 @@ impl Photos for SourcePhotos<'_> {
 
     fn photo(&self, key: &Key) -> Result<Option<Vec<u8>>, String> {
         let gathered = self.gathered.lock().unwrap_or_else(PoisonError::into_inner);
-        let read = gathered.as_ref().and_then(|it| Some(it.spool.read(*it.places.get(key)?, <[u8]>::to_vec)));
-        read.transpose().map_err(|error| format!("the photo can't be read back: {}", chain(&error)))
+        let Some((spool, place)) = gathered.as_ref().and_then(|it| Some((&it.spool, it.places.get(key)?))) else {
+            return Ok(None);
+        };
+        let read = spool.read(place.clone()?, |bytes| Some(bytes.to_vec()));
+        read.map_err(|error| format!("the photo can't be read back: {}", chain(&error)))
     }
 }

@@ -38,7 +38,7 @@ mod walk;
 
 pub use error::{EntraErrorKind, Error};
 pub use options::{Credential, Options};
-pub use photo::photos;
+pub use photo::{PhotoVisit, photos};
 pub use read::read;
 
 /// How much of a tenant is taken.

@@ -7,43 +7,58 @@ use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use reqwest::{StatusCode, Url};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::{EntraErrorKind, Error};
 use super::fetch::{bounded, list_url};
-use super::limits::{ASKED_MAX, BATCH_REQUESTS};
+use super::limits::BATCH_REQUESTS;
 use super::options::Options;
 use super::page::{ListPage, id};
-use super::request::{Asked, Graph, refused};
+use super::request::Graph;
 use crate::source::Access;
 
 /// What a user's object calls the reference.
 pub(super) const PHOTO: &str = "photo";
 /// The longest name of a version, in bytes.
 const VERSION_BYTES_MAX: usize = 256;
+/// How often a question is sent whose answers say that the service is busy.
+const PHOTO_ASKED_MAX: u32 = 3;
+/// So many photos in a row that are refused are no trouble of one photo.
+const REFUSED_MAX: u32 = 5;
+/// In place of a status, where an answer is none to the question.
+const NO_BATCH: u16 = 0;
 
-/// Fetches the photos that references name, and hands over each with its place in `wanted`; one that is there no more is
-/// left out. A photo that was replaced since is handed over as it is now.
+/// Takes a photo by its place among those that are wanted, or why it can't be had.
+pub type PhotoVisit<'v> = dyn FnMut(usize, Result<&[u8], String>) -> ControlFlow<()> + Send + 'v;
+
+/// Fetches the photos that references name, and hands over each with its place in `wanted`, or why it can't be had. One
+/// that is there no more is left out; one that was replaced since is handed over as it is now.
 ///
 /// # Errors
 ///
-/// No token is issued, or an answer is neither a photo nor that there is none.
-pub fn photos(
-    options: &Options,
-    wanted: &[&str],
-    access: Access<'_>,
-    take: &mut (dyn FnMut(usize, &[u8]) -> ControlFlow<()> + Send),
-) -> Result<(), Error> {
+/// No token is issued, the service can't be reached, or it refuses one photo after the other.
+pub fn photos(options: &Options, wanted: &[&str], access: Access<'_>, take: &mut PhotoVisit<'_>) -> Result<(), Error> {
     let work = async {
         let mut graph = Graph::new(options, access.clock)?;
+        let mut refused = 0;
         for (at, reference) in wanted.iter().enumerate() {
             let Some(user) = user_of(reference) else { continue };
             let url = list_url(options, &["users", user, "photo", "$value"])?;
-            if let Some(bytes) = graph.photo(&url).await?
-                && take(at, &bytes).is_break()
-            {
+            let taken = match graph.photo(&url).await {
+                Ok(None) => continue,
+                Ok(Some(bytes)) => {
+                    refused = 0;
+                    take(at, Ok(&bytes))
+                }
+                // What is wrong with one photo stops no other.
+                Err(error @ EntraErrorKind::Status { .. }) if refused + 1 < REFUSED_MAX => {
+                    refused += 1;
+                    take(at, Err(error.to_string()))
+                }
+                Err(error) => return Err(error),
+            };
+            if taken.is_break() {
                 break;
             }
         }
@@ -74,12 +89,16 @@ fn user_of(reference: &str) -> Option<&str> {
     reference.split_once(' ').map(|(user, _)| user)
 }
 
-/// Asks which photos users have.
+/// Asks which photos users have. Whatever is answered, the users themselves are read: where a photo is not known, the status
+/// of the answer stands in place of the reference.
 pub(super) struct PhotoVersions<'a> {
     options: &'a Options,
-    /// The service asked for more time than a read has.
-    is_given_up: bool,
+    /// The status for which no more is asked in this read.
+    given_up: Option<u16>,
 }
+
+/// Users whose photos are still to be asked about, by the number of the request.
+type OpenUsers<'u> = HashMap<String, &'u mut Map<String, Value>>;
 
 /// The answer to a batch.
 #[derive(Deserialize)]
@@ -109,72 +128,104 @@ impl BatchPart {
 
 impl<'a> PhotoVersions<'a> {
     pub(super) fn new(options: &'a Options) -> Self {
-        Self { options, is_given_up: false }
+        Self { options, given_up: None }
     }
 
-    /// Puts what refers to their photos into the objects of a page's users; nothing where that is not known in the end.
+    /// Puts what refers to their photos into the objects of a page's users.
     pub(super) async fn join(&mut self, graph: &mut Graph<'_>, page: &mut ListPage) -> Result<(), EntraErrorKind> {
         for users in page.value.chunks_mut(BATCH_REQUESTS) {
-            let mut open: HashMap<String, &mut Map<String, Value>> = HashMap::new();
-            for (number, user) in users.iter_mut().enumerate() {
-                user.remove(PHOTO);
-                open.insert(number.to_string(), user);
-            }
-            for attempt in 1..=ASKED_MAX {
-                if self.is_given_up {
-                    return Ok(());
-                }
-                let said = self.ask(graph, &mut open).await?;
-                if open.is_empty() {
+            let asked = users.len();
+            let mut open: OpenUsers<'_> =
+                users.iter_mut().enumerate().map(|(number, user)| (number.to_string(), user)).collect();
+            open.values_mut().for_each(|user| drop(user.remove(PHOTO)));
+            for attempt in 1..=PHOTO_ASKED_MAX {
+                if self.given_up.is_some() || open.is_empty() {
                     break;
                 }
-                self.is_given_up = attempt < ASKED_MAX && graph.wait(said, attempt).await.is_err();
+                let Some((status, said)) = self.ask(graph, &mut open).await? else { break };
+                let is_last = attempt == PHOTO_ASKED_MAX;
+                // A service that answers for no one at all is not asked for the others.
+                let is_down = is_last && open.len() == asked;
+                if is_down || (!is_last && graph.wait(said, attempt).await.is_err()) {
+                    self.given_up = Some(status);
+                }
+                if is_last {
+                    open.drain().for_each(|(_, user)| drop(user.insert(PHOTO.to_owned(), status.into())));
+                }
+            }
+            if let Some(status) = self.given_up {
+                open.drain().for_each(|(_, user)| drop(user.insert(PHOTO.to_owned(), status.into())));
             }
         }
         Ok(())
     }
 
-    /// Asks once about users, and takes out those whose answer is clear. Returns how long the others are to wait.
+    /// Asks once about users, and takes out those whose answer is clear. Returns the status of an answer to the others, and
+    /// how long they are to wait; `None` where there are none.
     async fn ask(
-        &self,
+        &mut self,
         graph: &mut Graph<'_>,
-        open: &mut HashMap<String, &mut Map<String, Value>>,
-    ) -> Result<Option<Duration>, EntraErrorKind> {
+        open: &mut OpenUsers<'_>,
+    ) -> Result<Option<(u16, Option<Duration>)>, EntraErrorKind> {
+        let answer = match graph.batch(&list_url(self.options, &["$batch"])?, &self.questions(open)?).await {
+            Ok(body) => serde_json::from_slice::<BatchAnswer>(&body).map_err(|_| NO_BATCH),
+            Err(EntraErrorKind::Status { status, .. } | EntraErrorKind::Busy { status, .. }) => Err(status),
+            Err(EntraErrorKind::TooLarge) => Err(NO_BATCH),
+            Err(error) => return Err(error),
+        };
+        let answer = match answer {
+            Ok(answer) => answer,
+            Err(status) => {
+                self.given_up = Some(status);
+                return Ok(None);
+            }
+        };
+        let (mut busy, mut wait) = (None, None);
+        for part in answer.responses {
+            if let 429 | 500.. = part.status {
+                (busy, wait) = (Some(part.status), wait.max(part.wait()));
+                continue;
+            }
+            let Some(user) = open.remove(&part.id) else { continue };
+            let reference = match part.status {
+                200 => {
+                    let version = part.body.get("@odata.mediaEtag").and_then(Value::as_str);
+                    version.and_then(|version| reference(id(user), version)).map_or(Value::from(200), Value::String)
+                }
+                404 => Value::Null,
+                status => status.into(),
+            };
+            user.insert(PHOTO.to_owned(), reference);
+        }
+        // One that was not answered at all is asked about again.
+        let busy = busy.or((!open.is_empty()).then_some(NO_BATCH));
+        Ok(busy.map(|status| (status, wait)))
+    }
+
+    fn questions(&self, open: &OpenUsers<'_>) -> Result<Value, EntraErrorKind> {
         let root = self.options.graph.url().path().trim_end_matches('/').len();
         let mut requests = Vec::with_capacity(open.len());
-        for (number, user) in &*open {
+        for (number, user) in open {
             let url = list_url(self.options, &["users", id(user), "photo"])?;
             requests.push(json!({ "id": number, "method": "GET", "url": &url.path()[root..] }));
         }
-        let url: Url = list_url(self.options, &["$batch"])?;
-        let answer = graph.batch(&url, &json!({ "requests": requests })).await?;
-        let answer: BatchAnswer = serde_json::from_slice(&answer)
-            .map_err(|_| EntraErrorKind::Garbled("it is not JSON with the `responses` of a batch"))?;
-        let mut wait = None;
-        for part in answer.responses {
-            let reference = match part.status {
-                404 => Value::Null,
-                200 => {
-                    let version = part.body.get("@odata.mediaEtag").and_then(Value::as_str);
-                    let user = open.get(&part.id).map(|user| id(user)).unwrap_or_default();
-                    // Asked again, it would say the same: such a photo is not known.
-                    let Some(reference) = version.and_then(|version| reference(user, version)) else {
-                        open.remove(&part.id);
-                        continue;
-                    };
-                    Value::String(reference)
-                }
-                403 => return Err(refused(StatusCode::FORBIDDEN, part.body.to_string().as_bytes(), Asked::Photos)),
-                _ => {
-                    wait = wait.max(part.wait());
-                    continue;
-                }
-            };
-            if let Some(user) = open.remove(&part.id) {
-                user.insert(PHOTO.to_owned(), reference);
-            }
+        Ok(json!({ "requests": requests }))
+    }
+}
+
+/// Why it is not known which photo a user has, by the status that stands in place of the reference.
+pub(super) fn flaw(status: Option<u64>) -> String {
+    let meaning = match status {
+        Some(403) => "; give the app the application permission User.Read.All, with an administrator's consent",
+        Some(429 | 503 | 504) => "; it is busy, and the next run asks again",
+        _ => "",
+    };
+    match status {
+        Some(200) => "the service does not say which version of the photo this user has".to_owned(),
+        Some(status) if status != u64::from(NO_BATCH) => {
+            format!("the service answered {status} to a request for the photo{meaning}")
         }
-        Ok(wait)
+        _ => "the service did not answer whether this user has a photo".to_owned(),
     }
 }
 

@@ -12,7 +12,7 @@ use serde_json::{Map, Value};
 use super::limits::VALUE_BYTES_MAX;
 use super::manager::MANAGER;
 use super::options::Options;
-use super::photo::PHOTO;
+use super::photo::{self, PHOTO};
 use crate::source::{Columns, Name, RequiredColumns, bare};
 
 /// Properties within others.
@@ -95,10 +95,10 @@ impl Properties {
         }
         let manager = |name: &str| user.get(MANAGER).and_then(|manager| manager.get(name)).filter(|v| !v.is_null());
         let value = match place {
-            Place::Photo if !user.contains_key(PHOTO) => {
-                return Values::Flaw("the service did not say which photo this user has".to_owned());
-            }
-            Place::Photo => user.get(PHOTO),
+            Place::Photo => match user.get(PHOTO) {
+                Some(known @ (Value::String(_) | Value::Null)) => Some(known),
+                unknown => return Values::Flaw(photo::flaw(unknown.and_then(Value::as_u64))),
+            },
             Place::Manager => manager("mail").or_else(|| manager("userPrincipalName")),
             Place::ManagerId => manager("id"),
             Place::Path(path) => {

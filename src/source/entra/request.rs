@@ -234,7 +234,7 @@ async fn body(mut answer: Response) -> Result<Vec<u8>, EntraErrorKind> {
     Ok(body)
 }
 
-pub(super) fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
+fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
     let hint = refusal::hint(status.as_u16(), body, asked.is_of_groups());
     EntraErrorKind::Status { status: status.as_u16(), code: refusal::code(body), asked: asked.name(), hint }
 }

@@ -117,29 +117,49 @@ fn law_2_where_the_service_wants_to_be_left_alone_the_other_photos_stay() {
 }
 
 #[test]
-fn law_1_a_question_for_photos_that_breaks_removes_no_one() {
-    let (graph, world) = synced();
-    graph.change(|tenant| drop(tenant.users.remove(39)));
+fn a_question_for_photos_that_fails_concerns_photos_alone() {
     for (fault, said) in [
-        ("cut", "its answer is no page of a list: it is not JSON with the `responses` of a batch"),
-        ("refused", "it answered 403 (Authorization_RequestDenied) to a request for photos; give the app"),
-        (
-            "one refused",
-            "it answered 403 (Refused) to a request for photos; give the app the application permission User.Read.All",
-        ),
+        ("cut", "the service did not answer whether this user has a photo"),
+        ("refused", "the service answered 403 to a request for the photo; give the app the application permission"),
+        ("busy", "the service answered 503 to a request for the photo; it is busy"),
+        ("odd", "the service answered 400 to a request for the photo"),
     ] {
+        let (graph, world) = synced();
+        let calm = fetched(&graph);
+        graph.change(|tenant| drop(tenant.users.remove(39)));
+        give(&graph, [1, 15], "v2", 2);
+        let all = |status: u16| (1..41).map(move |number| (id(number), (status, usize::MAX))).collect();
         graph.say(move |_, arrived, answer| match (arrived.line.contains("$batch"), fault) {
             (true, "cut") => json_answer(200, "", &json!({})),
             (true, "refused") => refusal(403, "Authorization_RequestDenied"),
             _ => json_answer(200, "", &answer),
         });
-        graph.change(|tenant| tenant.no_photo_now = [(id(7), (403, usize::from(fault == "one refused")))].into());
-        let ran = world.sync().hides(&HIDDEN).expect(1);
-        assert!(ran.reason().contains(said), "{fault}: {ran:?}");
-        world.expect_people(1..41);
+        graph.change(|tenant| match fault {
+            "busy" => tenant.no_photo_now = all(503),
+            "odd" => tenant.no_photo_now = all(400),
+            _ => {}
+        });
+        let ran = world.sync().hides(&HIDDEN).expect(0);
+        assert_eq!((ran.writes(), ran.job()["rejected_values"].as_u64()), ((0, 0, 1), Some(39)), "{fault}: {ran:?}");
+        let plan = world.plan();
+        assert!(plan.out.contains(said), "{fault}: {plan:?}");
+        assert_eq!((fetched(&graph), held(&world, 1)), (calm, Some(photo(1))), "{fault}");
+        world.expect_people(1..40);
     }
-    graph.recover();
-    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn a_photo_that_is_refused_stops_no_other_and_many_stop_the_rest() {
+    for (refused, sent) in [(4, 26), (5, 0)] {
+        let (graph, world) = tenant();
+        graph.change(|tenant| tenant.no_bytes = (1..=refused).map(id).collect());
+        let ran = world.sync().hides(&HIDDEN);
+        assert_eq!((world.service().all("staff.photo").len(), ran.writes()), (sent, (40, 0, 0)), "{refused}: {ran:?}");
+        assert!(ran.out.contains("it answered 500 (InternalServerError) to a request for photos"), "{ran:?}");
+        graph.change(|tenant| tenant.no_bytes.clear());
+        world.sync().expect(0);
+        assert_eq!(world.service().all("staff.photo").len(), 30, "{refused}");
+    }
 }
 
 #[test]
