@@ -14,6 +14,7 @@ use crate::queue::{self, State};
 use crate::snapshot::Index;
 use crate::source::Source;
 use crate::store::{self, Store};
+use crate::text::counted;
 use crate::web::lasting;
 
 /// A job in words.
@@ -94,7 +95,7 @@ fn allowed(limit: Limit, known: u64) -> String {
 
 /// What waits for its turn at the service, if anything does.
 fn queued(store: &Store, job: &Job, per_minute: u32) -> Result<Option<String>, store::Error> {
-    let (mut changes, mut requests) = (0_u64, 0_u64);
+    let (mut changes, mut requests) = (0_usize, 0_u64);
     for part in job.parts() {
         queue::briefs(store, &part.name, |change| {
             if matches!(change.state, State::Waiting | State::Sent { .. }) {
@@ -104,7 +105,8 @@ fn queued(store: &Store, job: &Job, per_minute: u32) -> Result<Option<String>, s
         })?;
     }
     let least = lasting(requests * 60 / u64::from(per_minute.max(1)));
-    Ok((changes > 0).then(|| format!("{changes} released changes are on their way to the service: at least {least}.")))
+    let what = counted(changes, "released change is", "released changes are");
+    Ok((changes > 0).then(|| format!("{what} on its way to the service: this takes at least {least}.")))
 }
 
 #[cfg(test)]

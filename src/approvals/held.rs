@@ -184,7 +184,8 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
         }
         Outcome::LoginIsOld { leavers } => Ok(site.pages.login_again(&allowed.name, leavers)),
         Outcome::Nothing => {
-            let text = "None of these can be decided on: each names what has to be mended first.";
+            let text =
+                "Nothing was decided: none of these is held any more, or each names what has to be mended first.";
             show(site, visitor, allowed, note(StatusCode::CONFLICT, text.to_owned())).await
         }
     }

@@ -126,9 +126,12 @@ fn now(story: &PersonStory, job: &Job) -> Vec<String> {
         }
     }
     now.extend(story.queued.as_ref().map(sending));
-    now.extend(story.verdict.map(|verdict| match verdict {
-        Verdict::Approved(_) => "What was held is approved, and goes with the next run.".to_owned(),
-        Verdict::Rejected(_) => "What was held was rejected, and stays so until the record changes.".to_owned(),
+    // What was approved is done where a change came after the decision.
+    let is_done = matches!(story.events.first(), Some(StoryEvent::Change(_)));
+    now.extend(story.verdict.and_then(|verdict| match verdict {
+        Verdict::Approved(_) if is_done => None,
+        Verdict::Approved(_) => Some("What was held is approved, and goes with the next run.".to_owned()),
+        Verdict::Rejected(_) => Some("What was held was rejected, and stays so until the record changes.".to_owned()),
     }));
     now
 }

@@ -2,7 +2,7 @@
 
 use crate::text::clock_time;
 use reqwest::Url;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::about::About;
 use super::access::{Allowed, Rights};
@@ -104,8 +104,14 @@ struct FieldRow {
 /// Which part of what is held someone asks for.
 #[derive(Clone, Default, Deserialize)]
 pub(super) struct PageQuery {
+    #[serde(default, deserialize_with = "number")]
     page: Option<usize>,
     q: Option<String>,
+}
+
+/// A number; none where there is none, or something else.
+fn number<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<usize>, D::Error> {
+    Ok(String::deserialize(deserializer)?.parse().ok())
 }
 
 impl PageQuery {

@@ -19,6 +19,12 @@ pub enum FileNote {
         of: u64,
         since: String,
     },
+    /// The same, and a person has to decide first.
+    MissingHeld {
+        people: u64,
+        of: u64,
+        since: String,
+    },
     /// The same, and they go later.
     MissingUntil {
         people: u64,
@@ -33,6 +39,8 @@ pub enum FileNote {
     /// So many rows are damaged that none is used.
     Damaged,
     Empty,
+    /// It holds fewer people than the job expects at least.
+    TooFew,
     TooLarge,
     NotText,
     /// Its encoding or delimiter is another than before.

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use jiff::Zoned;
+use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
 use super::{FileMessage, FileNote, RowOutcome, Verdict};
@@ -64,7 +65,7 @@ impl Language {
 
     /// What it says of a defect; `None` where administrators alone meet it.
     pub fn defect(self, defect: &RowDefect) -> Option<String> {
-        sentence(defect, &self.sentences().defects, &BTreeMap::new())
+        self.sentence(defect, &self.sentences().defects, &BTreeMap::new())
     }
 
     /// What it says of why something waits, with fields by their headings; `None` where administrators alone act on it.
@@ -79,21 +80,57 @@ impl Language {
             HoldReason::Undoing { run, reason } => {
                 Some(filled(&filled(table.get("undoing")?, "run", &run.to_string()), "reason", &part(reason)?))
             }
-            HoldReason::OlderExport(older) => sentence(older, table, headings),
-            reason => sentence(reason, table, headings),
+            HoldReason::OlderExport(older) => self.sentence(older, table, headings),
+            reason => self.sentence(reason, table, headings),
         }
     }
 
     /// What it says of a file as a whole.
     pub fn file_note(self, note: &FileNote) -> FileMessage {
-        let text = sentence(note, &self.sentences().file_notes, &BTreeMap::new());
+        let text = self.sentence(note, &self.sentences().file_notes, &BTreeMap::new());
         FileMessage { text: text.expect("every language has a sentence for every note"), in_english: false }
     }
 
     /// What it says of a file that is never read.
     pub fn refusal(self, refusal: &Refusal) -> FileMessage {
-        let text = sentence(refusal, &self.sentences().file_notes, &BTreeMap::new());
+        let text = self.sentence(refusal, &self.sentences().file_notes, &BTreeMap::new());
         FileMessage { text: text.expect("every language has a sentence for every refusal"), in_english: false }
+    }
+
+    /// The sentence of a variant in a table of them by name, with its values in their places, and fields by their headings;
+    /// `None` where the table has none.
+    fn sentence(
+        self,
+        variant: &impl Serialize,
+        table: &BTreeMap<String, String>,
+        headings: &BTreeMap<String, String>,
+    ) -> Option<String> {
+        let words = &self.sentences().words;
+        let variant = serde_json::to_value(variant).expect("plain values");
+        let (name, values) = match &variant {
+            serde_json::Value::String(name) => (name, None),
+            named => named.as_object()?.iter().next().map(|(name, values)| (name, values.as_object()))?,
+        };
+        let fill = |sentence: String, (place, value): (&String, &serde_json::Value)| {
+            let text = match (place.as_str(), value) {
+                ("field" | "other", serde_json::Value::String(field)) => headings.get(field).unwrap_or(field).clone(),
+                ("delimiter", serde_json::Value::String(name)) => words.delimiter(name).to_owned(),
+                ("form", serde_json::Value::String(form)) => words.form(form),
+                (_, serde_json::Value::String(text)) => text.clone(),
+                (_, serde_json::Value::Array(texts)) => {
+                    let texts: Vec<&str> = texts.iter().filter_map(serde_json::Value::as_str).collect();
+                    texts.join(&format!(" {} ", words.or))
+                }
+                (_, value) => value.to_string(),
+            };
+            filled(&sentence, place, &text)
+        };
+        Some(values.into_iter().flatten().fold(table.get(name)?.clone(), fill))
+    }
+
+    /// What it says of a row that counts from a day on only.
+    pub fn not_yet(self, from: Date) -> String {
+        filled(&self.sentences().not_yet, "date", &from.to_string())
     }
 
     /// What is said in English alone.
@@ -127,6 +164,9 @@ pub(super) struct Sentences {
     pub(super) date: String,
     pub(super) whole_file: String,
     pub(super) updated: String,
+    /// What stands before words that are for administrators.
+    pub(super) for_it: String,
+    pub(super) not_yet: String,
     pub(super) newer: String,
     pub(super) decide: String,
     pub(super) contact: String,
@@ -140,6 +180,8 @@ pub(super) struct Sentences {
     pub(super) value: String,
     pub(super) unknown_key: String,
     pub(super) footer: String,
+    /// Words that stand in the place of a value.
+    pub(super) words: ValueWords,
     pub(super) verdicts: BTreeMap<Verdict, VerdictWords>,
     pub(super) outcomes: BTreeMap<RowOutcome, OutcomeWords>,
     /// What is wrong with a row, by the name of its defect.
@@ -148,6 +190,41 @@ pub(super) struct Sentences {
     pub(super) waits: BTreeMap<String, String>,
     /// What there is to say about a file as a whole, by the name of the note.
     pub(super) file_notes: BTreeMap<String, String>,
+}
+
+/// Words for values: delimiters, what is put between the last two of a list, and the letters of a date's form.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ValueWords {
+    comma: String,
+    semicolon: String,
+    tab: String,
+    bar: String,
+    other: String,
+    or: String,
+    day: String,
+    month: String,
+    year: String,
+}
+
+impl ValueWords {
+    /// The delimiter that this program calls so.
+    fn delimiter(&self, name: &str) -> &str {
+        match name {
+            "comma" => &self.comma,
+            "semicolon" => &self.semicolon,
+            "tab" => &self.tab,
+            "bar" => &self.bar,
+            _ => &self.other,
+        }
+    }
+
+    /// The form of a date, such as `DD/MM/YYYY`, in the letters of the language.
+    fn form(&self, form: &str) -> String {
+        [("D", &self.day), ("M", &self.month), ("Y", &self.year)]
+            .iter()
+            .fold(form.to_owned(), |form, (letter, own)| form.replace(letter, own))
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -181,26 +258,6 @@ impl Sentences {
 /// A sentence with a value in its place.
 pub(super) fn filled(sentence: &str, name: &str, value: &str) -> String {
     sentence.replace(&format!("{{{name}}}"), value)
-}
-
-/// The sentence of a variant in a table of them by name, with its values in their places, and fields by their headings;
-/// `None` where the table has none.
-fn sentence(
-    variant: &impl Serialize,
-    table: &BTreeMap<String, String>,
-    headings: &BTreeMap<String, String>,
-) -> Option<String> {
-    let variant = serde_json::to_value(variant).expect("plain values");
-    let (name, values) = match &variant {
-        serde_json::Value::String(name) => (name, None),
-        named => named.as_object()?.iter().next().map(|(name, values)| (name, values.as_object()))?,
-    };
-    let fill = |sentence: String, (place, value): (&String, &serde_json::Value)| {
-        let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        let heading = headings.get(&value).filter(|_| place == "field" || place == "other");
-        filled(&sentence, place, heading.unwrap_or(&value))
-    };
-    Some(values.into_iter().flatten().fold(table.get(name)?.clone(), fill))
 }
 
 #[cfg(test)]
@@ -289,7 +346,7 @@ mod tests {
             assert_eq!(language.defect(&"only administrators meet it".into()), None);
         }
         let date = Language::De.defect(&RowDefect::no_date("%d/%m/%Y", false));
-        assert_eq!(date.as_deref(), Some("kein Datum der Form DD/MM/YYYY"));
+        assert_eq!(date.as_deref(), Some("kein Datum der Form TT/MM/JJJJ"));
     }
 
     /// Each reason that people who drop a file meet.
@@ -325,6 +382,7 @@ mod tests {
             Unfindable,
             Twin { field: field.clone(), key: key.clone() },
             SameName { id },
+            SameEmail { id },
             SameNameAndEmail { one: one.clone(), id },
             NewKey { field: field.clone(), one: one.clone(), id, key: key.clone() },
             OnlyShared { field: field.clone(), id, key: key.clone() },
@@ -387,11 +445,13 @@ mod tests {
         let notes = [
             MissingStay { people, of, since: since.clone() },
             MissingDue { people, of, since: since.clone() },
+            MissingHeld { people, of, since: since.clone() },
             MissingUntil { people, of, since, at },
             Incomplete,
             Header,
             Damaged,
             Empty,
+            TooFew,
             TooLarge,
             NotText,
             OtherForm,
@@ -399,7 +459,7 @@ mod tests {
             NotAFile,
             Paused,
         ];
-        let [patterns, what] = ["*.csv", "a pipe, not a file"].map(str::to_owned);
+        let (patterns, what) = (vec!["*.csv".to_owned(), "*.xlsx".to_owned()], "a pipe, not a file".to_owned());
         let refusals = [
             Refusal::OddName,
             Refusal::OldWorkbook,
@@ -407,6 +467,7 @@ mod tests {
             Refusal::Packed,
             Refusal::OtherName { patterns },
             Refusal::NotReadable,
+            Refusal::OpenToAll,
         ];
         let of_both = [Refusal::TooLarge { size: 2, max: 1 }, Refusal::NotAFile { what }];
         for language in Language::all() {
@@ -426,8 +487,8 @@ mod tests {
     fn every_language_has_every_sentence_with_the_same_places_for_values() {
         let table = |language: Language| texts(&Language::ALL[language as usize].2.parse().unwrap(), "");
         let english = table(Language::En);
-        assert_eq!(Language::En.sentences().verdicts.len(), 6);
-        assert_eq!(Language::En.sentences().outcomes.len(), 11);
+        assert_eq!(Language::En.sentences().verdicts.len(), 7);
+        assert_eq!(Language::En.sentences().outcomes.len(), 13);
         for language in Language::all() {
             assert_eq!(Language::ALL[language as usize].0, language);
             language.sentences();

@@ -43,6 +43,10 @@ pub enum RowOutcome {
     Removed,
     /// The row says that the person is not to be there.
     NotIncluded,
+    /// The row counts from a later day on.
+    NotYet,
+    /// It waited, and the next file was read before anything was done.
+    Superseded,
     /// There was nothing to do.
     Unchanged,
 }

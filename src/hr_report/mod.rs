@@ -75,6 +75,8 @@ pub enum Verdict {
     Partly,
     /// Some of what it says waits for an approval.
     Waits,
+    /// Some of what it says waited, and the next file was read before that was done.
+    Superseded,
     /// Nothing of it was used.
     NotUsed,
     /// It is the file of the time before.

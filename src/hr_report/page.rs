@@ -24,7 +24,7 @@ const BASE: &str = concat!(include_str!("../web/base.html"), include_str!("head.
 static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| templates(&[("page", include_str!("page.html"))]));
 
 /// The outcomes that have a list of their own, in this order.
-const LISTED: [RowOutcome; 10] = [
+const LISTED: [RowOutcome; 12] = [
     RowOutcome::NotUsed,
     RowOutcome::ValueNotUsed,
     RowOutcome::Missing,
@@ -35,6 +35,8 @@ const LISTED: [RowOutcome; 10] = [
     RowOutcome::Changed,
     RowOutcome::Removed,
     RowOutcome::NotIncluded,
+    RowOutcome::NotYet,
+    RowOutcome::Superseded,
 ];
 
 /// The text of what stands in a page.
@@ -97,6 +99,7 @@ struct Words<'a> {
     key: &'a str,
     why: &'a str,
     value: &'a str,
+    for_it: &'a str,
 }
 
 #[derive(Serialize)]
@@ -152,6 +155,7 @@ impl<'a> PageData<'a> {
                 key: &sentences.key,
                 why: &sentences.why,
                 value: &sentences.value,
+                for_it: &sentences.for_it,
             },
             mood: mood(*verdict),
             title: &words.title,
@@ -173,7 +177,7 @@ impl<'a> PageData<'a> {
 fn mood(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Used | Verdict::Again => "good",
-        Verdict::Missing | Verdict::Partly | Verdict::Waits => "look",
+        Verdict::Missing | Verdict::Partly | Verdict::Waits | Verdict::Superseded => "look",
         Verdict::NotUsed => "bad",
     }
 }
@@ -181,10 +185,24 @@ fn mood(verdict: Verdict) -> &'static str {
 /// How many there are of each; those that people look for first also where there are none.
 fn counts<'a>(hr_report: &HrReport, sentences: &'a Sentences) -> Vec<Count<'a>> {
     use RowOutcome::{
-        Added, Changed, Dropped, Missing, NotIncluded, NotUsed, Refused, Removed, Unchanged, ValueNotUsed, Waiting,
+        Added, Changed, Dropped, Missing, NotIncluded, NotUsed, NotYet, Refused, Removed, Superseded, Unchanged,
+        ValueNotUsed, Waiting,
     };
-    const SHOWN: [RowOutcome; 11] =
-        [Added, Changed, Removed, Unchanged, NotIncluded, Waiting, Dropped, Refused, Missing, NotUsed, ValueNotUsed];
+    const SHOWN: [RowOutcome; 13] = [
+        Added,
+        Changed,
+        Removed,
+        Unchanged,
+        NotIncluded,
+        NotYet,
+        Waiting,
+        Superseded,
+        Dropped,
+        Refused,
+        Missing,
+        NotUsed,
+        ValueNotUsed,
+    ];
     if hr_report.lines.is_empty() {
         return Vec::new();
     }

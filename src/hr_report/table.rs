@@ -32,7 +32,13 @@ pub fn table(hr_report: &HrReport) -> Vec<u8> {
     };
     let sentences = hr_report.language.sentences();
     put(sentences.columns());
-    hr_report.messages().for_each(|message| put(["", "", &sentences.file, &message.text, ""]));
+    let marked = |text: &str, in_english: bool| match in_english {
+        true => format!("{}: {text}", sentences.for_it),
+        false => text.to_owned(),
+    };
+    for message in hr_report.messages() {
+        put(["", "", &sentences.file, &marked(&message.text, message.in_english), ""]);
+    }
     for line in &hr_report.lines {
         let value = line.value.as_deref().unwrap_or_default();
         let row = line.row.map(|row| row.to_string()).unwrap_or_default();
@@ -40,7 +46,7 @@ pub fn table(hr_report: &HrReport) -> Vec<u8> {
             &row,
             line.key.as_deref().unwrap_or_default(),
             hr_report.language.name_of(line.outcome),
-            &line.reason,
+            &marked(&line.reason, line.in_english),
             value,
         ]);
     }

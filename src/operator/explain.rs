@@ -204,8 +204,9 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     };
     let state = JobState::load(store, &job.name)?;
     let next = peek::peek(job, Some(store), context.clock);
-    let read = next.as_ref().map_err(|error| chain(error)).and_then(|next| match next.job() {
-        Some(job) => read(context, job, key).map_err(|error| chain(&error)),
+    let opened = next.as_ref().map_err(|error| format!("the source can't be read: {}", chain(error)));
+    let read = opened.and_then(|next| match next.job() {
+        Some(job) => read(context, job, key).map_err(|error| format!("the source can't be read: {}", chain(&error))),
         None => Err(next.describe()),
     });
     let inbox = next.as_ref().ok().filter(|next| next.waiting.is_some()).map(Peeked::describe);
@@ -364,7 +365,7 @@ fn outlook(
 ) -> Outlook {
     let rows = match read {
         Ok(rows) => rows,
-        Err(reason) => return Outlook::Unclear(format!("the source can't be read: {reason}")),
+        Err(reason) => return Outlook::Unclear(reason.to_owned()),
     };
     if rows.iter().all(|row| row.reading.absence().is_some()) {
         return Outlook::Absent;

@@ -94,8 +94,10 @@ pub enum Unclear {
         /// The other key.
         key: Key,
     },
-    /// The service has none, but a person of the same name whose id matches no record.
-    Namesake {
+    /// The service has none, but a person of the same name or email whose id matches no record.
+    Stranger {
+        /// What is the same.
+        field: &'static str,
         /// The entity.
         id: RemoteId,
     },
@@ -126,7 +128,8 @@ impl Unclear {
             }
             Self::Unfindable => HoldReason::Unfindable,
             Self::Twin { by, key } => HoldReason::Twin { field: by.to_string(), key: key.to_string() },
-            Self::Namesake { id } => HoldReason::SameName { id: *id },
+            Self::Stranger { field: Target::EMAIL, id } => HoldReason::SameEmail { id: *id },
+            Self::Stranger { id, .. } => HoldReason::SameName { id: *id },
         }
     }
 }

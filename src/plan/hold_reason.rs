@@ -79,6 +79,12 @@ pub enum HoldReason {
          they may be the same person; approve it to create a new person, or make match_on fit them"
     )]
     SameName { id: RemoteId },
+    /// The same of the email.
+    #[error(
+        "this new record has the email of a person at the service that no record matches (id {id}), and on a job's first run \
+         they may be the same person; approve it to create a new person, or make match_on fit them"
+    )]
+    SameEmail { id: RemoteId },
     #[error("this new record has name and email of the {one} with id {id}; approve it if they are the same {one}")]
     SameNameAndEmail { one: String, id: RemoteId },
     #[error(
@@ -222,12 +228,12 @@ impl HoldReason {
         *self = Self::Both { first: Box::new(first), then };
     }
 
-    /// Whether the record waits, among other things, for it has the name of a person that no record matches.
-    pub fn is_same_name(&self) -> bool {
+    /// Whether the record waits, among other things, for it has the name or email of a person that no record matches.
+    pub fn is_stranger(&self) -> bool {
         match self {
-            Self::SameName { .. } => true,
-            Self::Both { first, then } => first.is_same_name() || then.is_same_name(),
-            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_same_name(),
+            Self::SameName { .. } | Self::SameEmail { .. } => true,
+            Self::Both { first, then } => first.is_stranger() || then.is_stranger(),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_stranger(),
             _ => false,
         }
     }
@@ -272,7 +278,7 @@ mod tests {
         let mut reason = HoldReason::SameName { id };
         reason.precede(HoldReason::MappingChanged { people: 2 });
         assert!(reason.to_string().starts_with("the mapping change alters 2 people; this new record has the name"));
-        assert!(reason.is_same_name() && !HoldReason::OnSite.is_same_name());
+        assert!(reason.is_stranger() && !HoldReason::OnSite.is_stranger());
         for reason in [reason, HoldReason::OnSite, "limit".into()] {
             let read: HoldReason = serde_json::from_str(&serde_json::to_string(&reason).unwrap()).unwrap();
             assert_eq!(read, reason);

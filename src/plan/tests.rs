@@ -50,7 +50,8 @@ fn law_6_a_new_record_that_may_be_a_known_person_is_held() {
     let unclear = [
         Unclear::Shared { by, key: key(9), seen: true },
         Unclear::Twin { by: "email".into(), key: key(9) },
-        Unclear::Namesake { id: id() },
+        Unclear::Stranger { field: Target::NAME, id: id() },
+        Unclear::Stranger { field: Target::EMAIL, id: id() },
         Unclear::Unfindable,
         Unclear::Contested { id: id(), key: key(9) },
         Unclear::Ambiguous { by: "email".into(), ids: vec![id()] },

@@ -40,7 +40,7 @@ fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
     let near: Vec<String> = explanation.nearest.iter().map(|key| sanitize(key.as_str())).collect();
     let failure = Failure::failed(Message(words));
     if explanation.unreadable.is_some() {
-        failure.hint("the source could not be read, so it may be there all the same; `rosterd check` looks at it")
+        failure.hint("the next file may have it all the same; `rosterd check` looks at the source")
     } else if near.is_empty() {
         failure.hint(format!("keys come from {}; `rosterd preview {}` shows some", job.mapping.key, job.name))
     } else {
@@ -309,7 +309,8 @@ impl View<'_> {
         };
         let text = match &self.all.outlook {
             Outlook::Unclear(reason) => format!("can't be said: {}", sanitize(reason)),
-            Outlook::Absent => "nothing of the source: it has no such record".to_owned(),
+            Outlook::Absent if self.all.rows.is_empty() => "nothing of the source: it has no such record".to_owned(),
+            Outlook::Absent => "nothing of the source: its row does not count today".to_owned(),
             Outlook::Nothing => "nothing: source and service agree".to_owned(),
             Outlook::Rejected(reasons) => format!("nothing: the row is rejected: {}", sanitize(&reasons.join("; "))),
             Outlook::Change(change) => wanted(change),
@@ -320,6 +321,10 @@ impl View<'_> {
             }
         };
         self.say("next", text);
+        for bad in self.all.rows.iter().flat_map(|row| &row.reading.bad_values) {
+            let field = bad.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
+            self.say("not used", format!("{}{}", sanitize(&field), sanitize(&bad.reason.to_string())));
+        }
     }
 
     fn waits(&self) {

@@ -49,8 +49,8 @@ pub(crate) fn resume(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, 
     }
     let text = match (lifted.is_empty(), &job) {
         (true, _) => "nothing was paused".to_owned(),
-        (false, Some(job)) => format!("job {job} goes on: the next `rosterd sync {job}` sends what is wanted then"),
-        (false, None) => "all goes on: the next `rosterd sync` sends what is wanted then".to_owned(),
+        (false, Some(job)) => format!("job {job} goes on: its next run sends what is wanted then"),
+        (false, None) => "all goes on: the next run of each job sends what is wanted then".to_owned(),
     };
     show(ui, &config, "resumed", !lifted.is_empty(), &text)
 }

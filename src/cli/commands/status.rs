@@ -14,6 +14,7 @@ use crate::notify::NoticeStore;
 use crate::reconcile::{self, JobState, Status};
 use crate::status::{Health, JobView, LiveJobState, Refused, Snapshot, UnreachableChannel, Unserved};
 use crate::store::{self, Store};
+use crate::text::counted;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
@@ -85,7 +86,10 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     // Monitors get the same here as from the page's `/healthz`, and also what waits for a person.
     Ok(match health.is_good() {
         false => Exit::Failed,
-        true if views.iter().any(|view| view.status() == Some(Status::Held)) => Exit::Held,
+        // What a person took back waits without a run that says so.
+        true if views.iter().any(|view| view.status() == Some(Status::Held) || view.held > view.on_site.len()) => {
+            Exit::Held
+        }
         true => Exit::Done,
     })
 }
@@ -154,10 +158,10 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
         }
         let set = if view.held > 0 { format!(" (set {})", view.held_set) } else { String::new() };
         ui.line(format!(
-            "  {} {} known, {} changes held{set}, {} queued, {} parked",
+            "  {} {} known, {}{set}, {} queued, {} parked",
             view.known,
             view.target.plural(),
-            view.held,
+            counted(view.held, "change held", "changes held"),
             view.queued,
             view.parked.len()
         ));

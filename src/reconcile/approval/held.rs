@@ -49,6 +49,13 @@ pub fn held(store: &Store, job: &JobName) -> Result<BTreeMap<Key, PendingApprova
     HELD.list(store, job)
 }
 
+/// How many changes wait that take back a run.
+pub(crate) fn taking_back(store: &Store, job: &JobName) -> Result<usize, store::Error> {
+    let mut count = 0;
+    HELD.each(store, job, |_, held| count += usize::from(held.undo.is_some()))?;
+    Ok(count)
+}
+
 /// What was decided, by key.
 pub(crate) fn verdicts(store: &Store, job: &JobName) -> Result<BTreeMap<Key, Verdict>, store::Error> {
     Ok(decisions(store, job)?.into_iter().map(|(key, decided)| (key, decided.verdict)).collect())

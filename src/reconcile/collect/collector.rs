@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use jiff::civil::Date;
+
 use super::duplicates::{Choice, choose};
 use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
@@ -13,6 +15,7 @@ use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::RowCounts;
 use crate::record::{Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Day, Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
@@ -35,16 +38,20 @@ pub(crate) struct CollectedRows {
     pub(crate) strays: StrayRows,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u64>,
+    /// The rows that count from a later day on, with that day.
+    early: Vec<(u64, Key, Date)>,
 }
 
 impl CollectedRows {
     /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
-    pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, bool)> {
+    pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, RowCounts)> {
         let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
-        let unchanged = unchanged.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, true)));
-        let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), true));
-        let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), false));
-        let mut rows: Vec<_> = unchanged.chain(candidates).chain(left).collect();
+        let unchanged =
+            unchanged.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, RowCounts::Now)));
+        let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), RowCounts::Now));
+        let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), RowCounts::Never));
+        let early = self.early.iter().map(|(line, key, from)| (*line, key.clone(), RowCounts::From(*from)));
+        let mut rows: Vec<_> = unchanged.chain(candidates).chain(left).chain(early).collect();
         rows.sort();
         rows
     }
@@ -61,6 +68,8 @@ pub(crate) struct Collector<'a> {
     left: BTreeMap<Key, Statement>,
     /// Keys whose row does not count yet.
     early: BTreeSet<Key>,
+    /// Their rows, with the day from which on each counts.
+    early_rows: Vec<(u64, Key, Date)>,
     /// With the lines of their rows, which entries of a directory do not show.
     rejected: Vec<(u64, Rejected)>,
     present: Present,
@@ -80,6 +89,7 @@ impl<'a> Collector<'a> {
             candidates: Vec::new(),
             left: BTreeMap::new(),
             early: BTreeSet::new(),
+            early_rows: Vec::new(),
             rejected: Vec::new(),
             present: Present::none(index),
             lines: vec![0; index.len()],
@@ -135,6 +145,9 @@ impl<'a> Collector<'a> {
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
         let Reading { mapped, marks, early, due, bad_values, .. } = reading;
         let line = row.line;
+        if let (Some(key), Some(from)) = (&early, due) {
+            self.early_rows.push((line, key.clone(), from));
+        }
         self.early.extend(early);
         match mapped {
             // Those who are not asked for are looked at too: one of them may be the same person.
@@ -230,6 +243,7 @@ impl<'a> Collector<'a> {
             unchanged,
             strays,
             lines: self.lines,
+            early: self.early_rows,
         })
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use super::references::References;
@@ -41,6 +42,8 @@ pub(crate) struct CorrelationContext<'a> {
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(crate) missed: &'a [usize],
+    /// The time of the run.
+    pub(crate) now: Timestamp,
 }
 
 /// What a read says of a key that the job knows.

@@ -3,23 +3,26 @@
 //!
 //! - A person of this job who is missing from the read: a key was mistyped, or changed together with all fields of
 //!   `match_on`. Created again, they would be there twice, and their own entity would be removed. Someone that an earlier
-//!   read missed too is asked about by the email, as long as the service has their entity: their removal was refused, or waits.
+//!   read missed too is asked about as long as the service has their entity: their removal is still to come, was refused, or
+//!   waits. Of those who have left and stay at the service the email alone is asked about, since another person may have
+//!   the same name.
 //! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
 //!   two keys.
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
 //!   edit there hides it now. Created, the record would make a known person twice.
-//! - On a first run, a person at the service that no record matches: where `match_on` does not fit, everybody would be
-//!   created a second time. Later runs ask only about records that still wait from it: then a new person who shares a
-//!   name is just that.
+//! - On a first run, a person at the service that no record matches, by name or by email: where `match_on` does not fit,
+//!   everybody would be created a second time. Later runs ask only about records that still wait from it: then a new person
+//!   who shares a name is just that.
 //!
 //! A name proves nothing, but it is reason enough to ask.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use jiff::SignedDuration;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::correlator::{CorrelationContext, Correlator, RowPresence};
-use crate::plan::{Correlation, HoldReason, Unclear};
+use crate::plan::{Correlation, HoldReason, LeaverAction, Unclear};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
@@ -31,8 +34,8 @@ use crate::store;
 /// The people to compare new records with.
 #[derive(Default)]
 pub(crate) struct SameName {
-    /// The people at the service that no record matches, by name.
-    strangers: HashMap<u64, Vec<RemoteId>>,
+    /// The people at the service that no record matches, by what names them.
+    strangers: HashMap<(&'static str, u64), Vec<RemoteId>>,
     /// Whose strangers are asked about; none for everybody.
     asked: Option<BTreeSet<Key>>,
     /// The keys of this job that the read misses, by what names their people.
@@ -51,8 +54,18 @@ pub(crate) struct SameName {
 struct Missed {
     key: Key,
     id: RemoteId,
-    /// Whether an earlier read missed them too: then they are asked about by the email, and for those who waited before.
-    before: bool,
+    /// Whether they have left, and stay at the service: then they are asked about by the email, and for those who waited before.
+    has_left: bool,
+}
+
+/// For so long someone who is gone and whose job removes no one counts as missing; from then on as someone who has left.
+const KEPT_MISSING: SignedDuration = SignedDuration::from_hours(30 * 24);
+
+/// Whether someone who is missing has left, as far as the service is concerned.
+fn has_left(known: &SyncedRecord, context: &CorrelationContext<'_>) -> bool {
+    let is_kept = context.job.leavers.action == LeaverAction::Keep;
+    let is_long_gone = known.gone.as_ref().is_some_and(|gone| context.now.duration_since(gone.since) > KEPT_MISSING);
+    known.left.is_some() || (is_kept && is_long_gone)
 }
 
 impl SameName {
@@ -73,14 +86,17 @@ impl SameName {
         let doubts = doubts.filter_map(|(key, doubt)| Some((key.clone(), doubt?)));
         namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(doubt)).collect();
         if !state.mapping.is_empty() {
-            let is_asked = |held: &PendingApproval| held.reason.is_same_name();
+            let is_asked = |held: &PendingApproval| held.reason.is_stranger();
             let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
             namesakes.asked = Some(asked.collect());
         }
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
             context.mirror.each(context.store, |entity| {
-                let name = hash(entity.value(Target::NAME)).filter(|_| !claimed.contains(&entity.id));
-                name.into_iter().for_each(|name| namesakes.strangers.entry(name).or_default().push(entity.id));
+                for field in Target::IDENTITY.into_iter().filter(|_| !claimed.contains(&entity.id)) {
+                    let text = hash(entity.value(field));
+                    let people = text.map(|text| namesakes.strangers.entry((field, text)).or_default());
+                    people.into_iter().for_each(|people| people.push(entity.id));
+                }
             })?;
         }
         Ok(namesakes)
@@ -97,7 +113,7 @@ impl SameName {
             if entry.gone && context.mirror.get(context.store, known.id)?.is_none() {
                 continue;
             }
-            let missed = Missed { key, id: known.id, before: entry.gone };
+            let missed = Missed { key, id: known.id, has_left: has_left(&known, context) };
             for field in Target::IDENTITY {
                 if let Some(value) = known.sent.get(field).and_then(hash) {
                     self.missed.entry((field, value)).or_default().push(missed.clone());
@@ -156,9 +172,9 @@ impl SameName {
         for field in Target::IDENTITY {
             let value = record.fields.get(field).and_then(hash);
             let found = value.and_then(|value| self.missed.get(&(field, value))).map(Vec::as_slice).unwrap_or_default();
-            // A name is not reason enough to ask about someone who left earlier.
+            // A name is not reason enough to ask about someone who has left.
             let is_asked =
-                |missed: &&Missed| !missed.before || field == Target::EMAIL || self.waited.contains(&candidate.key);
+                |missed: &&Missed| !missed.has_left || field == Target::EMAIL || self.waited.contains(&candidate.key);
             let mut found = found.iter().filter(is_asked);
             let Some(first) = found.next() else { continue };
             let is_only = found.next().is_none();
@@ -189,10 +205,12 @@ impl SameName {
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(Correlation::New);
         }
-        let ids = record.fields.get(Target::NAME).and_then(hash).and_then(|name| self.strangers.get(&name));
-        for id in ids.into_iter().flatten() {
-            if context.owner(*id, &candidate.key)?.is_none() {
-                return Ok(Correlation::Unclear(Unclear::Namesake { id: *id }));
+        for field in Target::IDENTITY {
+            let text = record.fields.get(field).and_then(hash);
+            for id in text.and_then(|text| self.strangers.get(&(field, text))).into_iter().flatten() {
+                if context.owner(*id, &candidate.key)?.is_none() {
+                    return Ok(Correlation::Unclear(Unclear::Stranger { field, id: *id }));
+                }
             }
         }
         Ok(Correlation::New)

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::Path;
 
+use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
 
 use crate::config::Job;
@@ -13,6 +14,7 @@ use crate::hr_report::{FileMessage, FileNote, HrReport, Language, ReportLine, Ro
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::Report;
@@ -46,7 +48,11 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     };
     let language = hr_report.language;
     let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed);
-    let while_missing = missing.map(|missing| language.file_note(&missing_note(missing, &hr_report.at, language)));
+    let is_held = report.missed.iter().any(|one| report.held.iter().any(|(key, _)| *key == one.key));
+    let while_missing = missing.map(|missing| {
+        let note = missing_note(missing, is_held, &hr_report.at, language);
+        language.file_note(&note)
+    });
     // What each line says needs no other words.
     let is_listed = |kind: ReasonKind| {
         matches!(kind, ReasonKind::Rejected | ReasonKind::BadValues | ReasonKind::Parked) && !lines.is_empty()
@@ -73,11 +79,12 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
 }
 
 /// What there is to say about those who are missing from the file.
-fn missing_note(missing: &Missing, now: &Zoned, language: Language) -> FileNote {
+fn missing_note(missing: &Missing, is_held: bool, now: &Zoned, language: Language) -> FileNote {
     let time = |at: Timestamp| language.time(&at.to_zoned(now.time_zone().clone()));
     let (people, of, since) = (missing.people, missing.of, time(missing.since));
     match missing.due {
         None => FileNote::MissingStay { people, of, since },
+        Some(due) if due <= now.timestamp() && is_held => FileNote::MissingHeld { people, of, since },
         Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
         Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
     }
@@ -158,6 +165,8 @@ enum LineReason<'a> {
     /// There is nothing to say.
     None,
     Hold(&'a HoldReason),
+    /// The row counts from this day on.
+    Early(Date),
     /// The words of the service.
     Service(&'a str),
 }
@@ -178,8 +187,14 @@ fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
         report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
     lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
     for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
-        let otherwise = if *counts { RowOutcome::Unchanged } else { RowOutcome::NotIncluded };
-        let (outcome, reason) = told.remove(key).unwrap_or((otherwise, LineReason::None));
+        let otherwise = match counts {
+            RowCounts::Now => (RowOutcome::Unchanged, LineReason::None),
+            RowCounts::Never => (RowOutcome::NotIncluded, LineReason::None),
+            RowCounts::From(date) => (RowOutcome::NotYet, LineReason::Early(*date)),
+        };
+        // What became of a person is said at the row that counts.
+        let own = if let RowCounts::From(_) = counts { None } else { told.remove(key) };
+        let (outcome, reason) = own.unwrap_or(otherwise);
         lines.push(known.line(Some(*row), key, outcome, &reason));
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
@@ -198,6 +213,7 @@ impl Known {
     fn line(&self, row: Option<u64>, key: &Key, outcome: RowOutcome, reason: &LineReason<'_>) -> ReportLine {
         let (reason, is_in_language) = match reason {
             LineReason::None => (String::new(), true),
+            LineReason::Early(date) => (self.language.not_yet(*date), true),
             LineReason::Service(words) => ((*words).to_owned(), false),
             LineReason::Hold(reason) => {
                 let sentence = self.language.hold_reason(reason, &self.headings);

@@ -5,12 +5,13 @@ use std::sync::Arc;
 
 use super::merge::merged;
 use super::next_file::{Arrivals, NextFile};
+use super::report_updates::LaterFile;
 use super::staging::{FilingOrder, StagedFile, Staging};
 use super::staleness::{self, as_before};
 use super::with_copy::{form, over};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
-use crate::hr_report::{HrReport, Verdict};
+use crate::hr_report::{FileNote, HrReport, Verdict};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;
@@ -219,7 +220,10 @@ impl<'a> InboxRun<'a> {
         let result = run_job(self.context, job, mirrors, self.narrow, begun).await;
         let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
         match result {
-            Ok(report) if report.details.nothing_taken => (report, Some(Destination::Failed)),
+            Ok(mut report) if report.details.nothing_taken => {
+                report.details.note = Some(FileNote::TooFew);
+                (report, Some(Destination::Failed))
+            }
             Ok(report) if report.status == Status::Failed || is_paused => (report, None),
             Ok(report) => (report, Some(Destination::Processed)),
             Err(error) => {
@@ -309,8 +313,9 @@ impl<'a> InboxRun<'a> {
         state.save(self.context.store, &self.job.name)?;
         crate::crash::point("before a file is filed");
         let name = shown(laid.order.filing.in_inbox());
-        if laid.order.past.is_some() {
-            report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&name))?;
+        if let Some(past) = &laid.order.past {
+            let newer = LaterFile { name: &name, run: past.run };
+            report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&newer))?;
         }
         match laid.file(&self.folder, self.options).and_then(|()| {
             crate::crash::point("after a file was filed");

@@ -3,6 +3,9 @@
 //! Who dropped a file looks at its report again once it is decided on. So the private folder keeps the data of the
 //! report while something in it waits. What is still held, queued or approved waits; the store knows what was refused
 //! or rejected; for the rest the audit files say what was done.
+//!
+//! Where the next file is read first, what still waits is computed from that one. The report of the file before then says
+//! what was done of it until then, and refers to the next for the rest: it says nothing of what the next file did.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -25,6 +28,13 @@ use crate::record::{Action, JobName, Key, reveal};
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
 
+/// A file that was read after one of which something waits.
+pub(crate) struct LaterFile<'a> {
+    pub(crate) name: &'a str,
+    /// The run that read it.
+    pub(crate) run: u64,
+}
+
 /// What has become of a line that waited.
 enum Became {
     Waits,
@@ -35,14 +45,13 @@ enum Became {
     Settled,
 }
 
-/// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since: its
-/// report contains what still waits.
+/// Brings the reports of the last file of which something waited up to date. `newer` is a file that was read since.
 pub(crate) fn update_reports(
     context: &Context<'_>,
     job: &Job,
     folder: &Folder,
     staging: &Staging,
-    newer: Option<&str>,
+    newer: Option<&LaterFile<'_>>,
 ) -> Result<(), Error> {
     let failed = |error: io::Error| {
         let job = job.name.as_str();
@@ -69,10 +78,41 @@ pub(crate) fn update_reports(
 
 impl OpenReport {
     /// Finds out what became of each line that waited; whether anything did.
-    fn update(&mut self, store: &Store, job: &Job, now: Timestamp, newer: Option<&str>) -> Result<bool, Error> {
-        let mut settled = Vec::new();
+    fn update(
+        &mut self,
+        store: &Store,
+        job: &Job,
+        now: Timestamp,
+        newer: Option<&LaterFile<'_>>,
+    ) -> Result<bool, Error> {
         // Nothing waits any more where who did was forgotten.
-        let mut moved = self.hr_report.count(RowOutcome::Waiting) == 0;
+        let forgotten = self.hr_report.count(RowOutcome::Waiting) == 0;
+        let moved = match newer {
+            Some(newer) => self.supersede(store, job, newer)?,
+            None => self.settle(store, job)?,
+        };
+        let moved = moved || forgotten || newer.is_some();
+        if moved {
+            self.tell(now, newer.map(|newer| newer.name));
+        }
+        Ok(moved)
+    }
+
+    /// Says what was done before the next file was read, and refers to that for everything else.
+    fn supersede(&mut self, store: &Store, job: &Job, newer: &LaterFile<'_>) -> Result<bool, Error> {
+        let done = done(store.dir(), self.hr_report.at.timestamp(), newer.run).map_err(Error::History)?;
+        let waited = |line: &&mut ReportLine| line.outcome == RowOutcome::Waiting;
+        for line in self.hr_report.lines.iter_mut().filter(waited) {
+            let records = line.key.as_deref().map(|name| named_as(job, name)).unwrap_or_default();
+            let action = records.iter().find_map(|record| done.get(record));
+            line.outcome = action.map_or(RowOutcome::Superseded, |action| outcome_of(*action));
+            (line.reason, line.in_english) = (String::new(), false);
+        }
+        Ok(true)
+    }
+
+    fn settle(&mut self, store: &Store, job: &Job) -> Result<bool, Error> {
+        let (mut settled, mut moved) = (Vec::new(), false);
         for (at, line) in self.hr_report.lines.iter_mut().enumerate() {
             let (RowOutcome::Waiting, Some(name)) = (line.outcome, &line.key) else { continue };
             let records = named_as(job, name);
@@ -85,7 +125,7 @@ impl OpenReport {
             }
         }
         if !settled.is_empty() {
-            let done = done(store.dir(), self.hr_report.at.timestamp()).map_err(Error::History)?;
+            let done = done(store.dir(), self.hr_report.at.timestamp(), u64::MAX).map_err(Error::History)?;
             for (at, records, is_approved) in settled {
                 let line = &mut self.hr_report.lines[at];
                 line.outcome = match records.iter().find_map(|record| done.get(record)) {
@@ -99,10 +139,7 @@ impl OpenReport {
                 moved = true;
             }
         }
-        if moved || newer.is_some() {
-            self.tell(now, newer);
-        }
-        Ok(moved || newer.is_some())
+        Ok(moved)
     }
 
     fn tell(&mut self, now: Timestamp, newer: Option<&str>) {
@@ -115,7 +152,9 @@ impl OpenReport {
             // Who is removed, or set as gone, is not missing any more.
             let is_gone = |line: &ReportLine| matches!(line.outcome, RowOutcome::Removed | RowOutcome::Changed);
             let all_gone = hr_report.lines.iter().all(|line| line.row.is_some() || is_gone(line));
+            let superseded = hr_report.count(RowOutcome::Superseded) > 0;
             hr_report.verdict = match *settled {
+                _ if superseded => Verdict::Superseded,
                 _ if partly => Verdict::Partly,
                 Verdict::Missing if all_gone => Verdict::Used,
                 settled => settled,
@@ -157,12 +196,13 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
     Ok(Became::Settled)
 }
 
-/// The actions since then, by job and key.
-fn done(state_dir: &Path, since: Timestamp) -> io::Result<BTreeMap<(JobName, Key), Action>> {
+/// The actions since then of runs before `run`, by job and key.
+fn done(state_dir: &Path, since: Timestamp, run: u64) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
     history::read(state_dir, |entry| {
         if let AuditEvent::Change(change) = entry
             && change.at >= since
+            && change.run < run
         {
             done.insert((change.job, change.key), change.action);
         }

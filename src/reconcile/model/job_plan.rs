@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use jiff::civil::Date;
+
 use super::change_spill::ChangeSpill;
 use super::error::Error;
 use super::missing_people::{Missed, Missing};
@@ -35,7 +37,7 @@ pub struct JobPlan {
     /// By field: how many were found at the service by it, the first time.
     pub matched_by: BTreeMap<String, u64>,
     /// Every row that can be used, with its line, its key and whether it counts; for dropped files only.
-    pub rows: Vec<(u64, Key, bool)>,
+    pub rows: Vec<(u64, Key, RowCounts)>,
     /// What waits in the inbox, where the source is one.
     pub inbox: Option<WaitingFiles>,
     /// Rows that can't be used.
@@ -180,6 +182,17 @@ impl fmt::Display for Block {
             Self::Paused(reason) => f.write_str(reason),
         }
     }
+}
+
+/// Whether a row that can be used counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowCounts {
+    /// It does.
+    Now,
+    /// It says that its person is not to be there.
+    Never,
+    /// It does from this day on.
+    From(Date),
 }
 
 /// What `sync` would do for one job.

@@ -254,16 +254,18 @@ impl<'a> Inputs<'a> {
             presence: &unsure,
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
             missed: &missed,
+            now: self.part.context.clock.now(),
         };
         let mut strays = rows.strays.clone();
         if !missed.is_empty() {
             strays.unknown.extend(strange(&identity)?);
         }
         let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
-        let sees_all = complete.is_ok() && self.is_whole() && job.mode != Mode::Changes;
+        let proves_absence = complete.is_ok() && job.mode != Mode::Changes;
+        let sees_all = proves_absence && self.is_whole();
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
             Some(at) if rows.present.has(at) => RowPresence::Seen,
-            Some(_) if sees_all => RowPresence::Absent,
+            Some(_) if proves_absence => RowPresence::Absent,
             _ => RowPresence::Unknown,
         };
         let identity = CorrelationContext { presence: &presence, ..identity };
@@ -455,6 +457,8 @@ impl<'a> Inputs<'a> {
         let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(Candidate::bad_values));
         let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
+        let taken_back = held::taking_back(self.store(), &self.job().name)?;
+        let taken_back = notes::taken_back_note(taken_back, &self.job().name);
         let read = self.into_plan(always);
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         let rejected = by_line(read.rejected, classified.rejected);
@@ -467,7 +471,8 @@ impl<'a> Inputs<'a> {
         };
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
-        let notes = notes.chain(notes::photos_note(&classified.photos_left)).collect();
+        let notes = notes.chain(notes::photos_note(&classified.photos_left));
+        let notes = notes.chain(taken_back).collect();
         let results = PartResults { found: classified.found, gone, claimed: leavers.claimed, doubts };
         let rest = JobPlan {
             complete,

@@ -48,6 +48,15 @@ pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
     (!keys.is_empty()).then_some(note)
 }
 
+/// That changes wait which take back a run: no plan has them.
+pub(crate) fn taken_back_note(changes: usize, job: &JobName) -> Option<String> {
+    let what = counted(changes, "change that takes back a run waits", "changes that take back a run wait");
+    let note = format!(
+        "{what} for a decision: `rosterd approve {job}` or `rosterd reject {job}`; `rosterd explain {job} KEY` shows one"
+    );
+    (changes > 0).then_some(note)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

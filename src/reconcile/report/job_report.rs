@@ -7,7 +7,7 @@ use crate::config::Job;
 use crate::plan::HoldReason;
 use crate::push::{Drained, Outcome, StopReason};
 use crate::reconcile::model::counts::{Counts, Status};
-use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::job_plan::{JobPlan, RowCounts};
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
@@ -72,7 +72,7 @@ pub struct Report {
 #[derive(Clone, Debug, Default)]
 pub struct Details {
     /// Rows that can be used, with line and key, and whether they count; in order of line.
-    pub rows: Vec<(u64, Key, bool)>,
+    pub rows: Vec<(u64, Key, RowCounts)>,
     /// What was confirmed.
     pub confirmed: Vec<(Key, Action)>,
     /// What a person rejected.
@@ -335,7 +335,7 @@ fn some(reasons: BTreeSet<&str>) -> Vec<String> {
     let more = reasons.len().saturating_sub(REASONS_MAX);
     let mut some: Vec<String> = reasons.into_iter().take(REASONS_MAX).map(str::to_owned).collect();
     if more > 0 {
-        some.push(format!("and {more} other reasons"));
+        some.push(format!("and {}", counted(more, "other reason", "other reasons")));
     }
     some
 }

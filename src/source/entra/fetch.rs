@@ -1,7 +1,6 @@
 //! The walks of one read, in a thread of its own.
 
 use std::sync::mpsc::SyncSender;
-use std::time::Duration;
 
 use reqwest::Url;
 
@@ -12,12 +11,9 @@ use super::options::Options;
 use super::page::{ListPage, id};
 use super::photo::PhotoVersions;
 use super::property::Properties;
-use super::request::{Asked, Graph};
+use super::request::{Asked, Graph, list_url};
 use super::walk::Walk;
 use crate::source::Access;
-
-/// How often it is looked whether someone asked to end.
-const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// What is handed over.
 pub(super) enum Listed {
@@ -38,26 +34,6 @@ impl Selected {
     pub(super) fn new(properties: &Properties) -> Self {
         let Properties { has_manager, has_photo, .. } = *properties;
         Self { select: properties.asked.join(","), has_manager, has_photo }
-    }
-}
-
-/// Works within the time of a read, until someone asks to end.
-pub(super) async fn bounded<T>(
-    options: &Options,
-    access: Access<'_>,
-    work: impl Future<Output = Result<T, EntraErrorKind>>,
-) -> Result<T, EntraErrorKind> {
-    let stopped = async {
-        while !(access.stop)() {
-            tokio::time::sleep(STOP_LOOK).await;
-        }
-    };
-    tokio::select! {
-        biased;
-        () = stopped => Err(EntraErrorKind::Interrupted),
-        got = tokio::time::timeout(options.timeout, work) => {
-            got.unwrap_or(Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
-        }
     }
 }
 
@@ -141,14 +117,6 @@ fn query(url: &mut Url, options: &Options, selected: &Selected) {
 fn write_spaces_plainly(url: &mut Url) {
     let query = url.query().map(|query| query.replace('+', "%20"));
     url.set_query(query.as_deref());
-}
-
-/// The address of what lies there; each part is encoded.
-pub(super) fn list_url(options: &Options, parts: &[&str]) -> Result<Url, EntraErrorKind> {
-    let mut url = options.graph.url().clone();
-    let wrong = || EntraErrorKind::Setup("graph_url can't be extended".to_owned());
-    url.path_segments_mut().map_err(|()| wrong())?.pop_if_empty().extend(parts);
-    Ok(url)
 }
 
 /// Finds the one group of that display name.

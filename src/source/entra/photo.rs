@@ -11,11 +11,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::error::{EntraErrorKind, Error};
-use super::fetch::{bounded, list_url};
 use super::limits::BATCH_REQUESTS;
 use super::options::Options;
 use super::page::{ListPage, id};
-use super::request::Graph;
+use super::request::{Graph, bounded, list_url};
 use crate::source::Access;
 
 /// What a user's object calls the reference.

@@ -9,11 +9,12 @@ use serde_json::{Map, Value};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::error::{EntraErrorKind, Error};
-use super::fetch::{Listed, Selected, bounded, walks};
+use super::fetch::{Listed, Selected, walks};
 use super::limits::PAGES_WAITING;
 use super::options::Options;
 use super::page::id;
 use super::property::{Properties, Values};
+use super::request::bounded;
 use crate::clock::Clock;
 use crate::source::ldap::DirectoryState;
 use crate::source::{self, Access, Read, RequiredColumns, Row};

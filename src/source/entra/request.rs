@@ -17,6 +17,7 @@ use super::refusal;
 use crate::clock::Clock;
 use crate::fault::chain;
 use crate::http::{THIS_MACHINE, retry_after};
+use crate::source::Access;
 use crate::source::client_token::{self, ClientProof, TokenFault, TokenRequest};
 use crate::source::https::Address;
 use crate::tls;
@@ -28,6 +29,9 @@ const SILENCE_MAX: Duration = Duration::from_secs(120);
 /// The first wait where the service does not say how long, and the longest.
 const WAIT_MIN: Duration = Duration::from_secs(1);
 const WAIT_MAX: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether someone asked to end.
+const STOP_LOOK: Duration = Duration::from_millis(100);
 
 /// What asks Microsoft Graph.
 pub(super) struct Graph<'a> {
@@ -197,6 +201,34 @@ impl<'a> Graph<'a> {
             EntraErrorKind::Token(format!("{url}: {problem}"))
         })
     }
+}
+
+/// Works within the time of a read, until someone asks to end.
+pub(super) async fn bounded<T>(
+    options: &Options,
+    access: Access<'_>,
+    work: impl Future<Output = Result<T, EntraErrorKind>>,
+) -> Result<T, EntraErrorKind> {
+    let stopped = async {
+        while !(access.stop)() {
+            tokio::time::sleep(STOP_LOOK).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = stopped => Err(EntraErrorKind::Interrupted),
+        got = tokio::time::timeout(options.timeout, work) => {
+            got.unwrap_or(Err(EntraErrorKind::Slow { seconds: options.timeout.as_secs() }))
+        }
+    }
+}
+
+/// The address of what lies there; each part is encoded.
+pub(super) fn list_url(options: &Options, parts: &[&str]) -> Result<Url, EntraErrorKind> {
+    let mut url = options.graph.url().clone();
+    let wrong = || EntraErrorKind::Setup("graph_url can't be extended".to_owned());
+    url.path_segments_mut().map_err(|()| wrong())?.pop_if_empty().extend(parts);
+    Ok(url)
 }
 
 fn token_url(login: &Address, tenant: &str) -> Result<Address, &'static str> {

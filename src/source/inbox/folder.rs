@@ -40,6 +40,8 @@ pub enum What {
     Folder,
     /// Something that is never read, as the end of a sentence that begins with "it is".
     Refused(&'static str),
+    /// A file that every user of this machine may change.
+    OpenToAll,
 }
 
 impl Folder {
@@ -122,9 +124,7 @@ impl What {
             FileType::RegularFile if stat.st_nlink > 1 => {
                 Self::Refused("a file that has a second name elsewhere (a hard link); drop a copy of it instead")
             }
-            FileType::RegularFile if stat.st_mode & 0o002 != 0 => Self::Refused(
-                "a file that every user of this machine may change; take that permission away (chmod o-w)",
-            ),
+            FileType::RegularFile if stat.st_mode & 0o002 != 0 => Self::OpenToAll,
             FileType::RegularFile => Self::File,
             FileType::Directory => Self::Folder,
             FileType::Symlink => Self::Refused("a link to something else; drop the file itself"),

@@ -49,8 +49,10 @@ impl Watcher {
             }
         }
         let Some(entry) = entries.into_iter().next() else { return Ok(Look::Nothing) };
-        if let What::Refused(what) = entry.what {
-            return Ok(Look::Unfit(entry, Refusal::NotAFile { what: what.to_owned() }));
+        match entry.what {
+            What::Refused(what) => return Ok(Look::Unfit(entry, Refusal::NotAFile { what: what.to_owned() })),
+            What::OpenToAll => return Ok(Look::Unfit(entry, Refusal::OpenToAll)),
+            What::File | What::Folder => {}
         }
         let still = self.seen.get(&entry.name).map_or(Duration::ZERO, |(_, since)| since.elapsed());
         if entry.stamp.age(clock).is_none_or(|age| age < options.settle) && still < options.settle {
@@ -110,7 +112,7 @@ fn unfit(entry: &InboxEntry, options: &Options) -> Option<Refusal> {
             "xls" | "xlsm" | "xlsb" | "ods" if is_fit("x.xlsx") => Refusal::OldWorkbook,
             "xlsx" | "xls" | "xlsm" | "xlsb" | "ods" => Refusal::Spreadsheet,
             "zip" | "gz" | "7z" | "rar" => Refusal::Packed,
-            _ => Refusal::OtherName { patterns: options.patterns.join(" or ") },
+            _ => Refusal::OtherName { patterns: options.patterns.clone() },
         });
     }
     let (size, max) = (entry.stamp.size, options.size_max);

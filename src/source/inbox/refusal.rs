@@ -23,9 +23,10 @@ pub enum Refusal {
     #[error("It is a packed file. Unpack it, and drop the CSV file that is in it.")]
     Packed,
     #[error(
-        "Only files whose names fit {patterns} are read here. Give it such a name if it is meant, and drop it again."
+        "Only files whose names fit {} are read here. Give it such a name if it is meant, and drop it again.",
+        patterns.join(" or ")
     )]
-    OtherName { patterns: String },
+    OtherName { patterns: Vec<String> },
     #[error("It has {size} bytes, more than the {max} that are allowed here. Is it the right file?")]
     TooLarge { size: u64, max: u64 },
     #[error("It is {what}.")]
@@ -35,11 +36,16 @@ pub enum Refusal {
          again."
     )]
     NotReadable,
+    #[error(
+        "It is a file that every user of this machine may change. Take that permission away (chmod o-w; for programs that upload: \
+         umask 027 or 007), and drop it again."
+    )]
+    OpenToAll,
 }
 
 impl Refusal {
     /// Whether a sentence of the report leaves out what this one says.
     pub fn has_details(&self) -> bool {
-        matches!(self, Self::TooLarge { .. } | Self::NotAFile { .. } | Self::NotReadable)
+        matches!(self, Self::TooLarge { .. } | Self::NotAFile { .. } | Self::NotReadable | Self::OpenToAll)
     }
 }

@@ -108,6 +108,7 @@ fn checked(file: &File) -> Result<Stamp, TakeRefusal> {
     match What::of(&stat) {
         What::File => Ok(Stamp::of_stat(&stat)),
         What::Folder => Err(TakeRefusal::Unfit("a folder, not a file")),
+        What::OpenToAll => Err(TakeRefusal::Unfit("a file that every user of this machine may change")),
         What::Refused(what) => Err(TakeRefusal::Unfit(what)),
     }
 }

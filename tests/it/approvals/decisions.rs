@@ -318,6 +318,8 @@ fn the_story_of_one_person_says_how_things_stand_and_what_became_of_them() {
     pages.world.sync_of(text("Ana <b>", "+64213333333")).expect(4);
     let pages = pages.up();
     let mut browser = pages.logged_in("ana", &["hr"]);
+    let done = browser.get("/person/staff?key=P2").expect(200).body;
+    assert!(done.contains("created by run") && !done.contains("goes with the next run"), "{done}");
     let held = browser.get("/held/staff").expect(200).body;
     assert!(held.contains("<a href=\"/person/staff?key=P+1\">P 1</a>"), "{held}");
 

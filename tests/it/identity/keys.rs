@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::json;
 
@@ -129,6 +131,42 @@ fn law_3_who_comes_back_under_another_number_while_they_still_are_at_the_service
         let taken = decision == "approve";
         assert_eq!(world.sync().writes(), if taken { (0, 1, 0) } else { (0, 0, 0) }, "{decision}");
         assert_eq!(world.keys().contains(&"A1".to_owned()), taken);
+    }
+}
+
+#[test]
+fn law_3_who_is_missing_and_comes_back_with_another_number_and_email_is_not_made_again() {
+    let leavers = |lines: &str| format!("[job.leavers]\n{lines}\n[job.guard]\nmax_missing = \"off\"\n");
+    for (name, job, lines, asks_later) in [
+        ("grace", "key = \"{{ employee_no }}\"\n", "action = \"delete\"\ngrace = \"90d\"", true),
+        (
+            "protected",
+            "key = \"{{ employee_no }}\"\nprotect = [\"P00003\"]\n",
+            "action = \"delete\"\ngrace = \"0s\"",
+            true,
+        ),
+        ("kept", "key = \"{{ employee_no }}\"\n", "action = \"keep\"", false),
+    ] {
+        let world = World::of(Config { job: job.into(), ..Config::rest(&leavers(lines)) });
+        let clock = Clock::fixed(Clock::system().now());
+        let sync = |text: String| {
+            world.csv(text);
+            world.sync_at(&clock)
+        };
+        sync(people(0..4));
+        sync(people(0..3));
+        let report = sync(people(0..3) + "A1,Person 3,third@example.com,Clerk\n");
+        assert_eq!(world.staff().len(), 4, "{name}: {report:?}");
+        let shown = world.run(&["explain", "staff", "A1"]).expect(0);
+        for shown in [world.run(&["plan"]), shown] {
+            let said = "this new record has the name of the person with id";
+            assert!(shown.out.contains(said) && shown.out.contains("the same person"), "{name}: {shown:?}");
+            assert!(!shown.out.contains("if they are two people"), "{name}: {shown:?}");
+        }
+        // Where no one is ever removed, a namesake who comes much later is another person.
+        clock.advance(SignedDuration::from_hours(31 * 24));
+        sync(people(0..3) + "A2,Person 3,other@example.com,Clerk\n");
+        assert_eq!(world.staff().len(), if asks_later { 4 } else { 5 }, "{name}");
     }
 }
 

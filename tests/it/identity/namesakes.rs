@@ -1,5 +1,6 @@
 //! A first run asks before it creates a person with a name that the service has already.
 
+use rosterd::sandbox::Options;
 use serde_json::json;
 
 use crate::support::{Config, World, people, row};
@@ -49,6 +50,22 @@ fn a_rejected_namesake_is_not_created() {
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     }
     assert_eq!(world.staff().len(), 3);
+}
+
+#[test]
+fn law_3_a_first_run_asks_about_an_email_that_the_service_has_too() {
+    let by_number =
+        Config { job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n".into(), ..Config::default() };
+    let world = World::with(Options { accept_duplicates: true, ..Options::default() }, by_number);
+    world.service().put("staff", json!({"name": "Another Name", "employee_id": "X2", "email": "Person2@example.com"}));
+    for _ in 0..2 {
+        let ran = world.sync_of(people(2..3)).expect(4);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 1), "{ran:?}");
+        assert!(ran.reason().contains("this new record has the email of a person at the service"), "{ran:?}");
+    }
+    world.run(&["approve", "staff", "P00002"]).expect(0);
+    world.sync();
+    assert_eq!(world.staff().len(), 2);
 }
 
 #[test]

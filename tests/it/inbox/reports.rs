@@ -1,9 +1,10 @@
 //! The reports next to a file: they stay true after the file was read.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 
 use crate::inbox::{Inbox, world};
-use crate::support::{World, people, row};
+use crate::support::{HEADER, World, people, row};
 
 /// A world in which every update waits for a person, and a first file has been read.
 fn held(mode: &str) -> World {
@@ -60,7 +61,57 @@ fn a_report_names_the_file_that_tells_what_waits_now() {
     let page = inbox.text("processed", "b.csv.report.html");
     assert!(page.contains("Another file was read since, c.csv") && !page.contains("something waits"), "{page}");
     let table = inbox.text("processed", "b.csv.report.csv");
-    assert_eq!(table.matches(",already right,").count(), 19, "{table}");
+    assert_eq!(table.matches(",replaced by the next file,").count(), 19, "{table}");
+}
+
+#[test]
+fn a_report_says_what_became_of_its_own_file_and_nothing_of_what_the_next_one_did() {
+    for mode in ["full", "changes"] {
+        let world = held(mode);
+        let inbox = Inbox(&world);
+        world.run(&["approve", "staff", "P00002"]).expect(0);
+        // The next file takes everything back, and changes another; of that one person is approved at once.
+        let next = people(1..20).replace(&row(7, "Clerk"), &row(7, "Chef")).replace(&row(2, "Clerk"), &row(2, "Baker"));
+        inbox.drop("c.csv", next + &row(30, "Clerk"));
+        world.sync();
+        world.run(&["approve", "staff"]);
+        world.sync();
+        let table = inbox.text("processed", "b.csv.report.csv");
+        let page = inbox.text("processed", "b.csv.report.html");
+        let said = |what: &str| table.matches(&format!(",{what},")).count();
+        assert_eq!((said("waiting"), said("already right"), said("added")), (0, 0, 0), "{mode}: {table}");
+        assert!(said("replaced by the next file") >= 17, "{mode}: {table}");
+        assert!(page.contains("<h1>Another file was read since</h1>"), "{mode}: {page}");
+        assert!(!page.contains("nothing for you to do") && !page.contains("decided on"), "{mode}: {page}");
+    }
+}
+
+#[test]
+fn a_row_that_counts_later_is_listed_with_its_day() {
+    let world = world("", "");
+    let from = "active_from = \"{{ '' if title == 'Clerk' else title }}\"";
+    world.edit_config("target = \"staff\"", &format!("target = \"staff\"\n{from}"));
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..4) + &row(4, "2999-01-01"));
+    world.sync().expect(0);
+    let (table, page) = (inbox.text("processed", "a.csv.report.csv"), inbox.text("processed", "a.csv.report.html"));
+    assert!(table.contains("\r\n5,P00004,not yet,counts from 2999-01-01 on,\r\n"), "{table}");
+    assert!(page.contains("<h2>Not yet (1)</h2>") && page.contains("Is the date right?"), "{page}");
+    inbox.drop("b.csv", people(1..4) + &row(4, "2998-01-01"));
+    let shown = world.run(&["explain", "staff", "P00004"]);
+    assert!(shown.out.contains("its row does not count today"), "{shown:?}");
+}
+
+#[test]
+fn who_is_missing_and_held_is_not_said_to_go() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_missing = 1\n");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..10));
+    world.sync().expect(4);
+    let page = inbox.text("processed", "b.csv.report.html");
+    assert!(page.contains("they stay until that is decided") && !page.contains("about to go"), "{page}");
 }
 
 #[test]
@@ -180,16 +231,18 @@ fn what_is_said_of_a_whole_file_is_in_the_language_that_is_set() {
             Some("is missing"),
         ),
         ("b.csv", &people(1..9).replace(',', ";"), "Die Datei ist anders geschrieben", Some("its delimiter was")),
+        ("b.csv", HEADER, "Die Datei enthält keine Personen, oder weniger, als sie muss.", Some("min_records")),
+        ("b.txt", "x", "deren Namen zu *.csv oder *.xlsx passen", None),
     ] {
         let world = world("", german);
         let inbox = Inbox(&world);
         inbox.drop("a.csv", people(1..9));
         world.sync().expect(0);
         inbox.drop(name, content);
-        world.sync().expect(1);
+        assert!(matches!(world.sync().code, Some(1 | 4)), "{name}");
         let page = inbox.text("failed", &format!("{name}.report.html"));
         assert!(page.contains("Die Datei wurde nicht verwendet") && page.contains(sentence), "{name}: {page}");
-        let english = page.split_once("<li lang=\"en\">").map(|(_, rest)| rest);
+        let english = page.split_once("<li>Für die IT: <span lang=\"en\">").map(|(_, rest)| rest);
         match detail {
             Some(detail) => assert!(english.is_some_and(|rest| rest.contains(detail)), "{name}: {page}"),
             None => assert_eq!(english, None, "{name}"),
@@ -233,4 +286,16 @@ fn what_can_t_be_used_of_a_row_is_shown_with_its_reason_in_the_language_that_is_
     for shown in [&ran.out, &ran.err, &status.out] {
         assert!(!shown.contains("#REF!") && !shown.contains("4.1E+09"), "law 11: {shown}");
     }
+}
+
+#[test]
+fn a_file_that_every_user_may_change_is_refused_in_the_language_that_is_set() {
+    let world = world("", "[report]\nlanguage = \"de\"\n");
+    let inbox = Inbox(&world);
+    inbox.drop("open.csv", people(1..9));
+    fs::set_permissions(inbox.path("open.csv"), fs::Permissions::from_mode(0o666)).unwrap();
+    world.sync().expect(1);
+    let page = inbox.text("failed", "open.csv.report.html");
+    assert!(page.contains("Jeder Benutzer des Rechners darf diese Datei ändern"), "{page}");
+    assert!(page.contains("Für die IT: <span lang=\"en\">It is a file that every user of this machine"), "{page}");
 }

@@ -90,6 +90,12 @@ fn a_revert_answers_to_the_guard_and_what_it_holds_outlives_syncs_until_it_is_ap
     assert_eq!((&document["updated"], &document["held"]), (&0.into(), &20.into()));
     let reason = document["changes"][0]["held"].as_str().unwrap();
     assert!(reason.starts_with("undoing run 2: max_updates: 20 of 20"), "{reason}");
+    world.run(&["status"]).expect(4);
+    let plan = world.run(&["plan"]);
+    assert!(
+        plan.out.contains("20 changes that take back a run wait for a decision: `rosterd approve staff`"),
+        "{plan:?}"
+    );
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
     let ran = world.sync_of(bakers(20) + &row(21, "Clerk")).expect(4);
     assert_eq!((ran.writes(), &ran.job()["held"]), ((1, 0, 0), &json!(20)), "they wait still");
