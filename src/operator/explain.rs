@@ -374,7 +374,7 @@ fn outlook(
         return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
     let narrow = KeyFilter { keys: [key.clone()].into() };
-    match preview_plan(JobContext { context, job, mirrors, filter: &narrow, earlier: &[] }) {
+    match preview_plan(JobContext { context, job, mirrors, filter: &narrow, earlier: &[], looks_ahead: true }) {
         Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
         Err(error) => Outlook::Unclear(chain(&error)),
     }

@@ -159,7 +159,7 @@ pub(crate) async fn plan_parts<'a>(
         drafts.push(match session {
             Some(session) => plan_after_recovery(context, (part, filter), session, mirrors, &drafts).await?,
             None => {
-                let part = JobContext { context, job: part, mirrors, filter, earlier: &drafts };
+                let part = JobContext { context, job: part, mirrors, filter, earlier: &drafts, looks_ahead: false };
                 draft_plan(part, &mut |_, _| Ok(()))?
             }
         });
@@ -187,9 +187,10 @@ async fn plan_after_recovery(
     let mirror = mirrors.of_mut(part.mapping.target);
     let unclear = if unknown.is_empty() { Vec::new() } else { session.push().recover(mirror, unknown).await? };
     let mut adoption = Adoption::new(part, store);
-    let mut draft = draft_plan(JobContext { context, job: part, mirrors, filter, earlier }, &mut |key, known| {
-        adoption.take(key, known)
-    })?;
+    let mut draft = draft_plan(
+        JobContext { context, job: part, mirrors, filter, earlier, looks_ahead: false },
+        &mut |key, known| adoption.take(key, known),
+    )?;
     draft.hold_unclear(unclear);
     adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;

@@ -212,7 +212,8 @@ fn overruled(
     // A dropped file that is not kept any more wants nothing; the next one may.
     let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(BTreeMap::new()) };
     let job = &job;
-    let next = preview_plan(JobContext { context, job, mirrors: &all, filter: &narrow, earlier: &[] })?;
+    let next =
+        preview_plan(JobContext { context, job, mirrors: &all, filter: &narrow, earlier: &[], looks_ahead: false })?;
     let held = next.held.iter().filter_map(|held| held.change.as_ref());
     let wanted = next.go.iter().chain(held).chain(&next.dropped);
     Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())

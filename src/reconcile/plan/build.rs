@@ -56,6 +56,9 @@ pub(crate) struct JobContext<'a> {
     pub(crate) filter: &'a KeyFilter,
     /// What the parts before it came to.
     pub(crate) earlier: &'a [PartDraft],
+    /// Whether a narrowed look says what the next whole run would do: then it believes absences as that would. A narrowed
+    /// run believes none (law 7).
+    pub(crate) looks_ahead: bool,
 }
 
 /// Of what a plan digests what the service holds, so that a later run sees whether it has changed.
@@ -265,7 +268,7 @@ impl<'a> Inputs<'a> {
         let sees_all = proves_absence && self.is_whole();
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
             Some(at) if rows.present.has(at) => RowPresence::Seen,
-            Some(_) if proves_absence => RowPresence::Absent,
+            Some(_) if sees_all || (proves_absence && self.part.looks_ahead) => RowPresence::Absent,
             _ => RowPresence::Unknown,
         };
         let identity = CorrelationContext { presence: &presence, ..identity };

@@ -80,7 +80,8 @@ impl World<'_> {
         let context = Context { config: &config, client: &client, store: &store, clock: &clock, watch: &NoObserver };
         let mirrors = Mirrors::stored(&store, job).unwrap().unwrap();
         let filter = KeyFilter { keys: self.asked.iter().filter_map(|key| Key::new(key)).collect() };
-        let part = JobContext { context: &context, job, mirrors: &mirrors, filter: &filter, earlier: &[] };
+        let part =
+            JobContext { context: &context, job, mirrors: &mirrors, filter: &filter, earlier: &[], looks_ahead: false };
         let mut remembered = Vec::new();
         let draft = draft_plan(part, &mut |key, _| {
             remembered.push(key.as_str().to_owned());
