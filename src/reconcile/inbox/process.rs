@@ -314,7 +314,7 @@ impl<'a> InboxRun<'a> {
         crate::crash::point("before a file is filed");
         let name = shown(laid.order.filing.in_inbox());
         if let Some(past) = &laid.order.past {
-            let newer = LaterFile { name: &name, run: past.run };
+            let newer = LaterFile { name: &name, filed: &laid.order.filing.filed, run: past.run };
             report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&newer))?;
         }
         match laid.file(&self.folder, self.options).and_then(|()| {

@@ -31,6 +31,8 @@ use crate::store::{self, Store};
 /// A file that was read after one of which something waits.
 pub(crate) struct LaterFile<'a> {
     pub(crate) name: &'a str,
+    /// What it is called where it is filed.
+    pub(crate) filed: &'a str,
     /// The run that read it.
     pub(crate) run: u64,
 }
@@ -65,6 +67,10 @@ pub(crate) fn update_reports(
             return Ok(());
         }
     };
+    // A process that ended while it filed a file does so again.
+    if newer.is_some_and(|newer| newer.filed == waiting.filing.filed) {
+        return Ok(());
+    }
     if !waiting.update(context.store, job, context.clock.now(), newer)? {
         return Ok(());
     }
