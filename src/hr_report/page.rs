@@ -30,13 +30,13 @@ const LISTED: [RowOutcome; 12] = [
     RowOutcome::Missing,
     RowOutcome::Refused,
     RowOutcome::Waiting,
+    RowOutcome::Superseded,
+    RowOutcome::NotYet,
     RowOutcome::Dropped,
     RowOutcome::Added,
     RowOutcome::Changed,
     RowOutcome::Removed,
     RowOutcome::NotIncluded,
-    RowOutcome::NotYet,
-    RowOutcome::Superseded,
 ];
 
 /// The text of what stands in a page.
