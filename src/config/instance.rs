@@ -16,7 +16,7 @@ use super::standard::{CONFIG_DIR, SOCKET, STATE_DIR};
 /// The longest name, in bytes: it is part of a socket's path.
 const NAME_MAX: usize = 32;
 /// What names in the folders of the one without a name mean already.
-const TAKEN: &[&str] = &["audit", "budget", "config", "control", "inbox", "paused", "store", "used-plans"];
+const TAKEN: &[&str] = &["audit", "budget", "config", "control", "inbox", "paused", "store"];
 
 /// One of several accounts on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]

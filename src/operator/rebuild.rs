@@ -1,8 +1,8 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
-//! Kept are the audit files, pauses and used plans, which lie outside the store, and of this account's store what must
-//! not be lost by it: what a person rejected, who is gone and since when, what may have been created, who was removed a
-//! short while ago, whose presence is still to be verified, and the number of the last run. Approvals are dropped,
+//! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
+//! it: what a person rejected, who is gone and since when, what may have been created, who was removed a short while ago,
+//! whose presence is still to be verified, which plan files were applied, and the number of the last run. Approvals are dropped,
 //! since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
 //! dropped only on request, since it is unknown what was lost.
 
@@ -13,6 +13,7 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::history::{Audit, Decided};
 use crate::mirror::REMOVALS;
+use crate::operator::plan_file::used::USED_PLANS;
 use crate::plan::Verdict;
 use crate::push::ECHOES;
 use crate::queue::{DECISIONS, QUEUE, State};
@@ -93,6 +94,7 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
     })?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
+    old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
     leaving.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
     if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != base_url) {
         batch = Batch::default();

@@ -59,6 +59,8 @@ keyspaces! {
     Echo = b'e', Nothing;
     /// By collection and id: removed a short while ago.
     Removed = b'r', Nothing;
+    /// By id: when a plan file was applied.
+    UsedPlan = b'u', Nothing;
 }
 
 impl Keyspace {

@@ -53,6 +53,12 @@ static SCENARIOS: &[Scenario] = &[
         commands: &[&["queue", "retry", "staff", "P00002"], &["queue", "drop", "staff", "P00004"], SYNC],
     },
     Scenario { name: "rebuild", job: "", before: all_kinds, commands: &[&["rebuild"], SYNC] },
+    Scenario {
+        name: "a plan file is applied",
+        job: "",
+        before: planned,
+        commands: &[&["apply", "plan.json"], &["apply", "plan.json"], SYNC],
+    },
     Scenario { name: "files dropped into an inbox", job: "", before: dropped, commands: &[SYNC] },
     Scenario { name: "contractors, organizations, memberships", job: "", before: contractors, commands: &[SYNC, SYNC] },
     Scenario { name: "pause and resume", job: "", before: all_kinds, commands: &[&["pause"], SYNC, &["resume"], SYNC] },
@@ -78,6 +84,11 @@ fn all_kinds(world: &World) {
     world.csv(
         HEADER.to_owned() + &row(1, "Clerk") + &(2..6).map(|n| row(n, "Baker")).collect::<String>() + &row(9, "New"),
     );
+}
+
+fn planned(world: &World) {
+    all_kinds(world);
+    world.run(&["plan", "--out", "plan.json"]).expect(0);
 }
 
 fn dropped(world: &World) {

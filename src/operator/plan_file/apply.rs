@@ -101,8 +101,10 @@ impl Application<'_> {
         let mut run = own.ok_or_else(|| Error::PlanFile(PlanFileError::Job(job.name.clone())))?;
         let (go, skipped) = self.choose(&run.plan, planned)?;
         if !go.is_empty() {
-            self.use_up(job)?;
-            run.tickets = enqueue(context, &run, &go)?;
+            let mut batch = Batch::default();
+            self.use_up(job, &mut batch)?;
+            run.tickets = enqueue(context, &run, &go, batch)?;
+            self.marked = true;
             send(context, job, slice::from_mut(&mut run), &mut self.mirrors).await?;
         }
         let mut part = run.of_chosen().done(context.store)?;
@@ -129,25 +131,24 @@ impl Application<'_> {
         Ok((go, skipped))
     }
 
-    /// Marks the plan as used, and tells who applied it, before the first of its changes is sent.
-    fn use_up(&mut self, job: &Job) -> Result<(), Error> {
-        let dir = self.context.store.dir();
+    /// Writes down who applies the plan, and marks it as used in `batch`.
+    fn use_up(&self, job: &Job, batch: &mut Batch) -> Result<(), Error> {
+        let (store, now) = (self.context.store, self.context.clock.now());
         if !self.marked {
-            self.file.mark(dir)?;
-            self.marked = true;
+            self.file.check_unused(store)?;
+            self.file.mark(batch, now);
         }
         let (job, why) = (Some(job.name.clone()), Some(format!("plan {}", self.file.id())));
-        let decided = Decided { job, why, ..Decided::new(self.context.clock.now(), "applied") };
-        Audit::new(dir).append(decided).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
+        let decided = Decided { job, why, ..Decided::new(now, "applied") };
+        Audit::new(store.dir()).append(decided).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
     }
 }
 
-/// Puts changes on disk that are to be sent; what is held, parked or queued besides stays as it is.
-fn enqueue(context: &Context<'_>, run: &PartRun<'_>, go: &[Outline]) -> Result<Vec<Ticket>, Error> {
+/// Puts changes on disk that are to be sent, with what is in `batch`; what is held, parked or queued besides stays as it is.
+fn enqueue(context: &Context<'_>, run: &PartRun<'_>, go: &[Outline], mut batch: Batch) -> Result<Vec<Ticket>, Error> {
     let (store, plan) = (context.store, &run.plan);
     let opened = |change: &Outline| Ok(queued(run.part, plan.spill.change(change)?));
     let changes = go.iter().map(opened).collect::<Result<Vec<_>, Error>>()?;
-    let mut batch = Batch::default();
     changes.iter().for_each(|change| queue::put(&mut batch, change));
     let mut state = JobState::load(store, &run.part.name)?;
     state.shown.clone_from(&plan.updates.shown);

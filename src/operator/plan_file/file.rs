@@ -3,16 +3,12 @@
 //! Invariants:
 //! - It carries for each change what that was based on, and for each job what the job said, by digest. Nothing of it is
 //!   ever sent: `apply` computes the run again and sends what is in both.
-//! - A plan is used once. The mark is a file in the state folder, on disk before the first request that changes anything.
+//! - A plan is applied once; see [`USED_PLANS`].
 //! - Sensitive values are in it only where that was asked for; of the others a person sees before and after.
 //!
 //! Rejected: rendered requests in the file. A PUT that was put together yesterday would undo what others did since.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
-use std::io;
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
-use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -20,17 +16,18 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::used::{PlanFiles, PlanId, USED_PLANS};
 use crate::config::{Config, Job};
-use crate::crash::point;
-use crate::disk;
 use crate::history::acting_user;
 use crate::plan::Outline;
 use crate::reconcile::model::context::{Context, KeyFilter};
+use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::{JobPlan, Plan};
 use crate::reconcile::model::plan_file_error::PlanFileError;
 use crate::reconcile::plan::precondition::Precondition;
 use crate::record::{self, Action, JobName, Key, RemoteId, Target, Value};
 use crate::spool;
+use crate::store::{Batch, Store};
 
 /// The form that this program writes and reads.
 const VERSION: u64 = 1;
@@ -41,7 +38,7 @@ const HIDDEN: &str = "***";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PlanFile {
-    id: String,
+    id: PlanId,
     /// When it was made.
     pub made: Timestamp,
     by: String,
@@ -104,7 +101,7 @@ impl PlanFile {
             made: context.clock.now(),
             by: acting_user(),
             base_url: context.config.api.base_url.clone(),
-            credential: context.client.identity(id.as_bytes()),
+            credential: context.client.identity(id.to_string().as_bytes()),
             keys: narrow.keys.iter().cloned().collect(),
             jobs: planned.collect::<Result<_, _>>()?,
             id,
@@ -129,9 +126,7 @@ impl PlanFile {
         if document.get("seal").and_then(Json::as_str) != Some(seal(plan).as_str()) {
             return Err(PlanFileError::Damaged);
         }
-        let file: Self = serde_json::from_value(plan.clone()).map_err(|_| PlanFileError::Damaged)?;
-        let named = file.id.len() == 32 && file.id.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if named { Ok(file) } else { Err(PlanFileError::Damaged) }
+        serde_json::from_value(plan.clone()).map_err(|_| PlanFileError::Damaged)
     }
 
     /// How many changes it would send, and how many it shows that are held.
@@ -142,48 +137,40 @@ impl PlanFile {
     }
 
     /// Fails unless it was made for this service and these jobs, and never applied.
-    pub(crate) fn check(&self, context: &Context<'_>) -> Result<(), PlanFileError> {
+    pub(crate) fn check(&self, context: &Context<'_>) -> Result<(), Error> {
         let configured = &context.config.api.base_url;
         if self.base_url != *configured {
-            return Err(PlanFileError::Service { planned: self.base_url.clone(), configured: configured.clone() });
+            let (planned, configured) = (self.base_url.clone(), configured.clone());
+            return Err(PlanFileError::Service { planned, configured }.into());
         }
-        if self.credential != context.client.identity(self.id.as_bytes()) {
-            return Err(PlanFileError::Credential);
+        if self.credential != context.client.identity(self.id.to_string().as_bytes()) {
+            return Err(PlanFileError::Credential.into());
         }
         if let Some(job) = self.jobs.iter().find(|planned| planned.job(context.config).is_none()) {
-            return Err(PlanFileError::Job(job.name.clone()));
+            return Err(PlanFileError::Job(job.name.clone()).into());
         }
-        if self.mark_path(context.store.dir()).exists() {
-            return Err(PlanFileError::Used);
-        }
-        Ok(())
+        self.check_unused(context.store)
     }
 
-    /// Puts on disk that it is used.
-    pub(crate) fn mark(&self, dir: &Path) -> Result<(), PlanFileError> {
-        let path = self.mark_path(dir);
-        let folder = path.parent().unwrap_or(dir);
-        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).and_then(|()| {
-            disk::sync(File::options().write(true).create_new(true).mode(0o600).open(&path)?)?;
-            point("plan file: marked");
-            disk::sync_folder(folder)
-        });
-        made.map_err(|error| match error.kind() {
-            io::ErrorKind::AlreadyExists => PlanFileError::Used,
-            _ => PlanFileError::Mark(path.clone(), error),
-        })
+    /// Fails where it was applied.
+    pub(crate) fn check_unused(&self, store: &Store) -> Result<(), Error> {
+        match USED_PLANS.get(store, &PlanFiles, &self.id)? {
+            Some(at) => Err(PlanFileError::Used(at).into()),
+            None => Ok(()),
+        }
     }
 
-    pub(crate) fn id(&self) -> &str {
+    /// Notes that it is applied, with the first of its changes that are queued.
+    pub(crate) fn mark(&self, batch: &mut Batch, now: Timestamp) {
+        USED_PLANS.put(batch, &PlanFiles, &self.id, &now);
+    }
+
+    pub(crate) fn id(&self) -> &PlanId {
         &self.id
     }
 
     pub(crate) fn narrow(&self) -> KeyFilter {
         KeyFilter { keys: self.keys.iter().cloned().collect() }
-    }
-
-    fn mark_path(&self, dir: &Path) -> PathBuf {
-        dir.join("used-plans").join(&self.id)
     }
 }
 
@@ -247,11 +234,11 @@ fn seal(plan: &Json) -> String {
     format!("{:032x}", xxh3_128(plan.to_string().as_bytes()))
 }
 
-/// A name that no other plan has.
-fn unique() -> String {
+/// An id that no other plan has.
+fn unique() -> PlanId {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes).expect("the kernel gives random bytes");
-    format!("{:032x}", u128::from_le_bytes(bytes))
+    PlanId::random(bytes)
 }
 
 #[cfg(test)]
@@ -292,8 +279,13 @@ mod tests {
     #[test]
     fn fault_111_a_plan_is_used_once() {
         let dir = tempfile::tempdir().unwrap();
-        let file = file();
-        file.mark(dir.path()).unwrap();
-        assert!(matches!(file.mark(dir.path()), Err(PlanFileError::Used)));
+        let store = Store::open(dir.path()).unwrap();
+        let (used, other) = (file(), file());
+        used.check_unused(&store).unwrap();
+        let mut batch = Batch::default();
+        used.mark(&mut batch, used.made);
+        store.commit(batch).unwrap();
+        assert!(matches!(used.check_unused(&store), Err(Error::PlanFile(PlanFileError::Used(at))) if at == used.made));
+        other.check_unused(&store).unwrap();
     }
 }

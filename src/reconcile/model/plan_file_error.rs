@@ -1,7 +1,6 @@
 //! Why a plan file is not applied.
 
-use std::io;
-use std::path::PathBuf;
+use jiff::Timestamp;
 
 use crate::record::JobName;
 
@@ -30,9 +29,6 @@ pub enum PlanFileError {
     #[error("job {0} is configured differently since it was made, or not at all")]
     Job(JobName),
     /// It was applied before.
-    #[error("it was applied already")]
-    Used,
-    /// The mark that it is used could not be written; nothing was sent.
-    #[error("it could not be marked as used under {}; nothing was sent", .0.display())]
-    Mark(PathBuf, #[source] io::Error),
+    #[error("it was applied already, on {}", .0.strftime("%Y-%m-%d %H:%M UTC"))]
+    Used(Timestamp),
 }

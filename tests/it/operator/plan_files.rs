@@ -53,7 +53,10 @@ fn a_plan_is_applied_once_and_sends_just_what_it_shows() {
     assert!(world.held_as(12).is_none() && world.held_as(10).is_none());
     let writes = world.service().writes();
     let again = apply(&world).expect(2);
-    assert!(again.err.contains("applied already"), "{again:?}");
+    assert!(again.err.contains("applied already, on 20"), "{again:?}");
+    world.run(&["rebuild"]).expect(0);
+    let rebuilt = apply(&world).expect(2);
+    assert!(rebuilt.err.contains("applied already, on 20"), "{rebuilt:?}");
     assert_eq!(world.service().writes(), writes);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "the rest is the next sync's");
     let audit = fs::read_to_string(world.audit_file()).unwrap();
