@@ -53,12 +53,7 @@ static SCENARIOS: &[Scenario] = &[
         commands: &[&["queue", "retry", "staff", "P00002"], &["queue", "drop", "staff", "P00004"], SYNC],
     },
     Scenario { name: "rebuild", job: "", before: all_kinds, commands: &[&["rebuild"], SYNC] },
-    Scenario {
-        name: "a plan file is applied",
-        job: "",
-        before: planned,
-        commands: &[&["apply", "plan.json"], &["apply", "plan.json"], SYNC],
-    },
+    Scenario { name: "a plan file is applied", job: "", before: planned, commands: &[&["apply", "plan.json"], SYNC] },
     Scenario { name: "files dropped into an inbox", job: "", before: dropped, commands: &[SYNC] },
     Scenario { name: "contractors, organizations, memberships", job: "", before: contractors, commands: &[SYNC, SYNC] },
     Scenario { name: "pause and resume", job: "", before: all_kinds, commands: &[&["pause"], SYNC, &["resume"], SYNC] },
