@@ -125,7 +125,7 @@ fn consent(site: &Site, store: &Store, job: &Job, decision: &Decision) -> Result
     let why = format!("{many} of held set {set}; a second person has to approve the same");
     let written = on_page_for(decision.person.described(), || {
         let (job, why) = (Some(job.name.clone()), Some(why));
-        Audit::new(store.dir()).append(Decided { job, why, ..Decided::new(site.engine.clock().now(), "consented") })
+        Audit::new(store.home()).append(Decided { job, why, ..Decided::new(site.engine.clock().now(), "consented") })
     });
     written.map_err(DecisionError::Audit)?;
     site.engine.decided(None);
@@ -142,14 +142,14 @@ pub(super) fn note_look(
 ) -> io::Result<()> {
     on_page_for(person.described(), || {
         let decided = Decided::new(site.engine.clock().now(), "looked at hidden values");
-        Audit::new(store.dir()).append(Decided { job: Some(job.clone()), key, ..decided })
+        Audit::new(store.home()).append(Decided { job: Some(job.clone()), key, ..decided })
     })
 }
 
 /// Pauses a job.
 pub(super) fn pause(site: &Site, job: &JobName, person: &Person) -> io::Result<()> {
     let config = site.engine.config();
-    on_page_for(person.described(), || reconcile::pause(&config.state.dir, site.engine.clock(), Some(job)))?;
+    on_page_for(person.described(), || reconcile::pause(&config.state.home, site.engine.clock(), Some(job)))?;
     site.engine.decided(None);
     Ok(())
 }
@@ -157,7 +157,7 @@ pub(super) fn pause(site: &Site, job: &JobName, person: &Person) -> io::Result<(
 /// Lets a job go on.
 pub(super) fn resume(site: &Site, job: &JobName, person: &Person) -> io::Result<()> {
     let config = site.engine.config();
-    on_page_for(person.described(), || reconcile::resume(&config.state.dir, site.engine.clock(), Some(job)))?;
+    on_page_for(person.described(), || reconcile::resume(&config.state.home, site.engine.clock(), Some(job)))?;
     site.engine.decided(Some(job));
     Ok(())
 }

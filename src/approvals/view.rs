@@ -266,7 +266,7 @@ pub(super) fn shown(value: &Value, is_hidden: bool) -> String {
 
 /// Why nothing of a job is sent, in words for people without a shell.
 fn paused(store: &Store, job: &Job) -> Option<String> {
-    let pauses = reconcile::pauses(store.dir()).ok()?;
+    let pauses = reconcile::pauses(store.home()).ok()?;
     let pause = pauses.into_iter().find(|pause| pause.scope.stops(&job.name))?;
     Some(match pause.note {
         Some(note) => format!("paused since {} by {}", time(job, note.since), note.by),

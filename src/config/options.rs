@@ -17,6 +17,7 @@ use crate::lookup::Lookup;
 use crate::record::JobName;
 use crate::secret::Unusable;
 use crate::source::{Source, inbox};
+use crate::store::Home;
 use crate::{api, mapping, plan};
 
 /// A whole configuration, checked.
@@ -94,8 +95,8 @@ impl Needs {
 /// What is kept on this machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StateOptions {
-    /// The folder of the store and the audit files.
-    pub dir: PathBuf,
+    /// Where the store, the audit files and all else that is remembered lie.
+    pub home: Home,
     /// A whole listing of the service at least this often.
     pub full_pull: SignedDuration,
     /// The account that works on it, and that root becomes; `None` means the user who runs the program.

@@ -130,7 +130,7 @@ async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Er
     let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
     let mut is_told = false;
     loop {
-        let error = match Store::open(&config.state.dir) {
+        let error = match Store::open(&config.state.home) {
             Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => error,
             opened => return opened,
         };

@@ -65,7 +65,7 @@ async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
     let work = tokio::task::spawn_blocking(move || {
         let (budget, now) = (setup.client.budget(), engine.clock().now());
         let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
-        let unheard = NoticeStore::open(&setup.config.state.dir).unheard();
+        let unheard = NoticeStore::open(&setup.config.state.home).unheard();
         let process = Process { started: Some(engine.started()), ..snapshot.process };
         let (refused, unserved) = (engine.counters().refused(), engine.unserved());
         Ok(Snapshot { unheard, refused, unserved, process, ..snapshot })
@@ -93,7 +93,7 @@ pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option
     if config.notify.is_off() {
         return Ok(None);
     }
-    Notifier::open(&config.state.dir, &config.notify, counters).map(|teller| Some(teller.for_jobs(&config.jobs)))
+    Notifier::open(&config.state.home, &config.notify, counters).map(|teller| Some(teller.for_jobs(&config.jobs)))
 }
 
 /// Tells people what is new, for as long as it is polled.

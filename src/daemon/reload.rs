@@ -130,7 +130,7 @@ impl DaemonState {
 /// What only a restart can change.
 fn fits(present: &Config, next: &Config) -> Result<(), String> {
     let moved = |key: &str| format!("{key} is another one: that takes effect when the daemon is restarted");
-    if present.state.dir != next.state.dir {
+    if present.state.home != next.state.home {
         return Err(moved("state.dir"));
     }
     if present.control != next.control {

@@ -178,7 +178,7 @@ impl DaemonState {
         }
         let mut slot = Arc::clone(&self.store).write_owned().await;
         if slot.is_none() {
-            *slot = Some(Store::open(&self.setup().config.state.dir)?);
+            *slot = Some(Store::open(&self.setup().config.state.home)?);
         }
         let guard = OwnedRwLockWriteGuard::downgrade(slot);
         Ok(OwnedRwLockReadGuard::map(guard, |store| store.as_ref().expect("it was just opened")))
@@ -241,15 +241,15 @@ impl DaemonState {
     /// Why a call is not for this daemon; nothing where it is.
     pub(super) fn rejected_by_config(&self, call: &Call) -> Option<String> {
         let config = self.setup().config;
-        let own = &config.state.dir;
+        let own = &config.state.home;
         if call.version != VERSION {
             return Some("the daemon is of another version than this program: restart it".to_owned());
         }
         let ours = match &call.state_dir {
-            Some(dir) => same_place(dir, own),
+            Some(dir) => own.folder().is_some_and(|own| same_place(dir, own)),
             None => same_place(&call.config, &config.source_path),
         };
-        (!ours).then(|| format!("the daemon's state lies in {}, and that is not the one asked for", own.display()))
+        (!ours).then(|| format!("the daemon's state lies in {own}, and that is not the one asked for"))
     }
 }
 
@@ -270,7 +270,7 @@ impl ExclusiveStore {
     pub fn take(&mut self) -> Result<Store, store::Error> {
         match self.slot.take() {
             Some(store) => Ok(store),
-            None => Store::open(&self.engine.setup().config.state.dir),
+            None => Store::open(&self.engine.setup().config.state.home),
         }
     }
 
@@ -284,7 +284,7 @@ impl Drop for ExclusiveStore {
     fn drop(&mut self) {
         if self.slot.is_none() {
             // Where it can't be opened, the next who needs it says why.
-            *self.slot = Store::open(&self.engine.setup().config.state.dir).ok();
+            *self.slot = Store::open(&self.engine.setup().config.state.home).ok();
         }
     }
 }

@@ -1,26 +1,17 @@
 //! Taking a person out of the audit files.
 
 use std::io;
-use std::path::Path;
 
-use super::audit::lock;
 use super::entry::{AuditEvent, Decided, Ended};
-use super::month::{folder, months};
 use super::rewrite::{Fate, rewrite};
 use crate::record::{Key, erase_key};
+use crate::store::Home;
 
-/// Takes every line about a key out of the audit files under the state folder `dir`, whatever its job, and its name out of
+/// Takes every line about a key out of the audit files of a state, whatever its job, and its name out of
 /// the others; returns how many lines that concerned. What can't be read stays unless the key is in it.
-pub fn forget(dir: &Path, key: &Key) -> io::Result<u64> {
-    let mut changed = 0;
-    if months(dir)?.is_empty() {
-        return Ok(0);
-    }
-    let _alone = lock(&folder(dir))?;
-    for month in months(dir)? {
-        changed += rewrite(&month, &|line, entry, _| fate(line, entry, key))?;
-    }
-    Ok(changed)
+pub fn forget(home: &Home, key: &Key) -> io::Result<u64> {
+    let key = key.clone();
+    rewrite(home, move |line, entry, _| fate(line, entry, &key))
 }
 
 fn fate(line: &[u8], entry: Option<&AuditEvent>, key: &Key) -> Fate {
@@ -92,11 +83,11 @@ mod tests {
             String::new(),
         ];
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(forget(dir.path(), &Key::new("E7").unwrap()).unwrap(), 0);
+        assert_eq!(forget(&dir.path().into(), &Key::new("E7").unwrap()).unwrap(), 0);
         fs::create_dir(dir.path().join("audit")).unwrap();
         let path = dir.path().join("audit/2026-01.ndjson");
         fs::write(&path, before.join("\n") + "\n").unwrap();
-        assert_eq!(forget(dir.path(), &Key::new("E7").unwrap()).unwrap(), 4);
+        assert_eq!(forget(&dir.path().into(), &Key::new("E7").unwrap()).unwrap(), 4);
         assert_eq!(fs::read_to_string(&path).unwrap(), after.join("\n"));
     }
 }

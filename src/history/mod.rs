@@ -1,8 +1,9 @@
 //! The audit file: what was done and what was decided, for people.
 //!
 //! Invariants:
-//! - It lies outside the store, under `audit/` in the state folder, one file a month, and is only ever appended to: it
-//!   survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in one step a file.
+//! - It is kept apart from the rows ([`Log`](crate::store::Log)), in a state folder as `audit/YYYY-MM.ndjson`, and is only ever
+//!   appended to: it survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in
+//!   one step a month.
 //! - One line a confirmed change, a decision and the end of a run, as JSON. A line is on disk before what it tells of is
 //!   committed; so after a crash a line may be there twice, and none is missing.
 //! - A key in a reason keeps the marks of [`Sensitive`](crate::record::Sensitive) around it, so that it can be found again by

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use jiff::Timestamp;
 
 use super::entry::{AuditEvent, Changed, Decided, Ended};
 use super::month::{Damage, read};
 use crate::record::{JobName, Key};
+use crate::store::Home;
 
 /// What happened, in order of time.
 #[derive(Debug, Default)]
@@ -53,11 +53,11 @@ pub struct Decisions {
 }
 
 impl HistoryQuery {
-    /// Reads what happened under the state folder `dir`.
-    pub fn read(dir: &Path) -> io::Result<Self> {
+    /// Reads what happened of a state.
+    pub fn read(home: &Home) -> io::Result<Self> {
         let mut past = Self::default();
         let mut open = BTreeMap::new();
-        let damaged = read(dir, |entry| past.take(entry, &mut open))?;
+        let damaged = read(home, |entry| past.take(entry, &mut open))?;
         Ok(Self { damaged, ..past })
     }
 
@@ -127,7 +127,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("audit")).unwrap();
         fs::write(dir.path().join("audit/2026-01.ndjson"), lines.join("\n") + "\n").unwrap();
-        let past = HistoryQuery::read(dir.path()).unwrap();
+        let past = HistoryQuery::read(&dir.path().into()).unwrap();
         assert_eq!(past.damaged, []);
         let told = past.events.iter().map(|event| match event {
             Event::Run(past) => {

@@ -1,14 +1,12 @@
 //! Retention of people's data.
 
 use std::io;
-use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::audit::lock;
 use super::entry::{AuditEvent, Changed};
-use super::month::{folder, months};
 use super::rewrite::{Fate, rewrite};
+use crate::store::Home;
 
 /// How long people's data is kept in the audit files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,18 +24,11 @@ impl Default for Retention {
 }
 
 impl Retention {
-    /// Drops what has grown too old under the state folder `dir`, and returns how many lines that concerned. What can't be
-    /// read may hold values: it goes with the values of the lines around it.
-    pub fn apply(&self, dir: &Path, now: Timestamp) -> io::Result<u64> {
-        let mut changed = 0;
-        if months(dir)?.is_empty() {
-            return Ok(0);
-        }
-        let _alone = lock(&folder(dir))?;
-        for month in months(dir)? {
-            changed += rewrite(&month, &|_, entry, latest| self.fate(entry, latest, now))?;
-        }
-        Ok(changed)
+    /// Drops what has grown too old in a state, and returns how many lines that concerned. What can't be read may hold
+    /// values: it goes with the values of the lines around it.
+    pub fn apply(&self, home: &Home, now: Timestamp) -> io::Result<u64> {
+        let own = *self;
+        rewrite(home, move |_, entry, latest| own.fate(entry, latest, now))
     }
 
     fn fate(&self, entry: Option<&AuditEvent>, latest: Option<Timestamp>, now: Timestamp) -> Fate {
@@ -82,7 +73,7 @@ mod tests {
         put("2026-04", &[at(CHANGE, "2026-04-01"), at(CHANGE, "2026-04-20"), torn.clone()]);
         fs::write(audit.join(".2026-04.ndjson.new"), "half of a rewrite that a crash ended").unwrap();
         let now = "2026-07-10T00:00:00Z".parse().unwrap();
-        assert_eq!(Retention::default().apply(dir.path(), now).unwrap(), 4);
+        assert_eq!(Retention::default().apply(&dir.path().into(), now).unwrap(), 4);
         let read = |month: &str| fs::read_to_string(audit.join(format!("{month}.ndjson"))).ok();
         assert_eq!(read("2025-01"), None, "a file without lines is no file");
         assert_eq!(
@@ -91,10 +82,10 @@ mod tests {
         );
         let young = [at(BARE, "2026-04-01"), at(CHANGE, "2026-04-20"), torn, String::new()].join("\n");
         assert_eq!(read("2026-04"), Some(young), "what can't be read is kept as long as it may be needed");
-        assert_eq!(Retention::default().apply(dir.path(), now).unwrap(), 0);
+        assert_eq!(Retention::default().apply(&dir.path().into(), now).unwrap(), 0);
         assert_eq!(fs::read_dir(&audit).unwrap().count(), 3, "two months and the lock");
         let nothing = Retention { before_images: SignedDuration::ZERO, runs: SignedDuration::from_hours(1_000_000) };
-        assert_eq!(nothing.apply(dir.path(), now).unwrap(), 2);
+        assert_eq!(nothing.apply(&dir.path().into(), now).unwrap(), 2);
         assert!(!read("2026-04").unwrap().contains("Ana"));
     }
 }

@@ -1,11 +1,11 @@
 //! Everything that is recorded of one run.
 
 use std::io;
-use std::path::Path;
 
 use super::entry::{AuditEvent, Changed, Decided, Ended};
 use super::month::{Damage, read};
 use crate::record::JobName;
+use crate::store::Home;
 
 /// Everything that is recorded of one run.
 #[derive(Clone, Debug)]
@@ -28,14 +28,14 @@ pub struct RunHistory {
 }
 
 impl RunHistory {
-    /// Reads what is recorded of a run under the state folder `dir`; `None` if there is nothing.
-    pub fn read(dir: &Path, run: u64) -> io::Result<Option<Self>> {
+    /// Reads what is recorded of a run of a state; `None` if there is nothing.
+    pub fn read(home: &Home, run: u64) -> io::Result<Option<Self>> {
         let mut changes: Vec<Changed> = Vec::new();
         let mut decisions: Vec<Decided> = Vec::new();
         let mut reverts: Vec<Ended> = Vec::new();
         let mut end: Option<Ended> = None;
         let mut closed = false;
-        let damaged = read(dir, |entry| match entry {
+        let damaged = read(home, |entry| match entry {
             AuditEvent::Change(changed) if changed.run == run => changes.push(changed),
             AuditEvent::Change(_) => {}
             AuditEvent::Decision(decided) if !closed => decisions.push(decided),
@@ -93,9 +93,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         fs::create_dir(dir.path().join("audit")).unwrap();
         fs::write(dir.path().join("audit/2026-01.ndjson"), text.concat()).unwrap();
-        let story = RunHistory::read(dir.path(), 3).unwrap().unwrap();
+        let story = RunHistory::read(&dir.path().into(), 3).unwrap().unwrap();
         assert_eq!((story.damaged.len(), story.changes.len(), story.reverts.len()), (0, 1, 1));
         assert_eq!(story.decisions.iter().map(|one| one.by.as_str()).collect::<Vec<_>>(), ["ana", "bo"]);
-        assert!(RunHistory::read(dir.path(), 9).unwrap().is_none());
+        assert!(RunHistory::read(&dir.path().into(), 9).unwrap().is_none());
     }
 }

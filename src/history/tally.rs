@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use jiff::Timestamp;
 
 use super::entry::{AuditEvent, Changed};
 use super::month::read_since;
 use crate::record::{Action, JobName, Key, Value};
+use crate::store::Home;
 
 /// Who came, changed and left, each with the name that the audit files show, where they do. A person who came and left in the
 /// span is in both.
@@ -27,12 +27,12 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Reads what is recorded of a job under the state folder `dir`, after `since` and until `until`. Parts of the job, such as
+    /// Reads what is recorded of a job of a state, after `since` and until `until`. Parts of the job, such as
     /// memberships, are left out: they are no people.
-    pub fn read(dir: &Path, job: &JobName, since: Timestamp, until: Timestamp) -> io::Result<Self> {
+    pub fn read(home: &Home, job: &JobName, since: Timestamp, until: Timestamp) -> io::Result<Self> {
         let mut tally = Self::default();
         let is_within = |at: Timestamp| at > since && at <= until;
-        read_since(dir, since, |entry| match entry {
+        read_since(home, since, |entry| match entry {
             AuditEvent::Change(changed) if changed.job == *job && is_within(changed.at) => tally.add(changed),
             AuditEvent::Run(ended) if ended.job == *job && ended.at <= until => {
                 tally.runs += u64::from(is_within(ended.at));
@@ -118,7 +118,8 @@ mod tests {
         );
         let time = |text: &str| text.parse::<Timestamp>().unwrap();
         let job = JobName::new("staff").unwrap();
-        let tally = Tally::read(dir.path(), &job, time("2026-01-01T00:00:00Z"), time("2026-01-08T00:00:00Z")).unwrap();
+        let tally =
+            Tally::read(&dir.path().into(), &job, time("2026-01-01T00:00:00Z"), time("2026-01-08T00:00:00Z")).unwrap();
         let listed = |people: &BTreeMap<Key, Option<String>>| {
             people
                 .iter()
@@ -129,7 +130,8 @@ mod tests {
         assert_eq!(listed(&tally.changed), ["2 -"]);
         assert_eq!(listed(&tally.left), ["4 Cy"]);
         assert_eq!((tally.runs, tally.unwell), (2, Some(("held".to_owned(), time("2025-12-31T00:00:00Z")))));
-        let later = Tally::read(dir.path(), &job, time("2026-01-08T00:00:00Z"), time("2026-01-10T00:00:00Z")).unwrap();
+        let later =
+            Tally::read(&dir.path().into(), &job, time("2026-01-08T00:00:00Z"), time("2026-01-10T00:00:00Z")).unwrap();
         assert_eq!((listed(&later.came), later.unwell), (vec!["5 -".to_owned()], None));
     }
 }

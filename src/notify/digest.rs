@@ -6,7 +6,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -16,6 +15,7 @@ use crate::config::{Job, JobNotify};
 use crate::history::Tally;
 use crate::record::{JobName, Key};
 use crate::status::JobView;
+use crate::store::Home;
 use crate::text::thousands;
 
 /// How many people of one kind are named; the rest is counted.
@@ -43,8 +43,8 @@ impl Recipients {
     }
 
     /// The summary of what happened in a span of time, and of what waits at its end.
-    pub(super) fn digest(&self, dir: &Path, span: Span, view: &JobView) -> io::Result<Notice> {
-        let tally = Tally::read(dir, &self.job, span.since, span.until)?;
+    pub(super) fn digest(&self, home: &Home, span: Span, view: &JobView) -> io::Result<Notice> {
+        let tally = Tally::read(home, &self.job, span.since, span.until)?;
         let count = |people: &BTreeMap<Key, Option<String>>| thousands(people.len());
         let text = format!(
             "summary of job {}, {} until {}: {} came, {} changed, {} left",
@@ -108,8 +108,8 @@ impl Recipients {
     }
 
     /// Who came, changed and left in that time, by name, or by key where no name is recorded.
-    pub(super) fn names(&self, dir: &Path, span: Span) -> io::Result<Vec<String>> {
-        let tally = Tally::read(dir, &self.job, span.since, span.until)?;
+    pub(super) fn names(&self, home: &Home, span: Span) -> io::Result<Vec<String>> {
+        let tally = Tally::read(home, &self.job, span.since, span.until)?;
         let mut lines = Vec::new();
         for (what, people) in [("came", &tally.came), ("changed", &tally.changed), ("left", &tally.left)] {
             if people.is_empty() {

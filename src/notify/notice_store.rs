@@ -1,9 +1,7 @@
 //! The notices that were sent and those that wait, on disk.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -12,11 +10,11 @@ use super::channel::Channel;
 use super::decide::{NotifiedState, decide, decide_down};
 use super::notice::Notice;
 use super::outage::Outage;
-use crate::disk;
 use crate::record::JobName;
 use crate::status::{Snapshot, UnreachableChannel};
+use crate::store::Home;
 
-const FILE: &str = "notices.json";
+const DOCUMENT: &str = "notices.json";
 /// How many notices wait at most; the oldest go first.
 const WAITING_MAX: usize = 200;
 /// After so long a notice is of no use any more.
@@ -27,7 +25,7 @@ const AGAIN: (i64, i64) = (15, 3600);
 /// What was notified, and what waits to be sent.
 #[derive(Debug)]
 pub struct NoticeStore {
-    path: PathBuf,
+    home: Home,
     written: Written,
 }
 
@@ -60,22 +58,20 @@ pub(super) struct Waiting {
 }
 
 impl NoticeStore {
-    /// Opens the book of the state folder `dir`. If it can't be read it starts empty: notices may then be repeated.
-    pub fn open(dir: &Path) -> Self {
-        let path = dir.join(FILE);
-        let written = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
+    /// Opens the notices of a state. Where they can't be read it starts empty: notices may then be repeated.
+    pub fn open(home: &Home) -> Self {
+        let written = match home.read(DOCUMENT) {
+            Ok(None) => Written::default(),
+            Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
                 tracing::warn!("notification state is unreadable; notices may be repeated");
                 Written::default()
             }),
             Err(error) => {
-                if error.kind() != io::ErrorKind::NotFound {
-                    tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
-                }
+                tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
                 Written::default()
             }
         };
-        Self { path, written }
+        Self { home: home.clone(), written }
     }
 
     /// Compares the present state with what was notified, and records the new notices for each of `channels`. They are
@@ -204,7 +200,7 @@ impl NoticeStore {
     }
 
     fn keep(&mut self, next: Written) -> io::Result<()> {
-        let written = write(&self.path, &next);
+        let written = write(&self.home, &next);
         match &written {
             // People must be notified of a full disk although nothing can be written; the notice may be repeated after
             // a restart.
@@ -252,17 +248,17 @@ impl Written {
 ///
 /// # Errors
 ///
-/// The book can't be written.
-pub fn forget(dir: &Path) -> io::Result<()> {
-    if !dir.join(FILE).exists() {
+/// They can't be written.
+pub fn forget(home: &Home) -> io::Result<()> {
+    if home.read(DOCUMENT)?.is_none() {
         return Ok(());
     }
-    let mut book = NoticeStore::open(dir);
+    let mut book = NoticeStore::open(home);
     let mut next = book.written.clone();
     next.told.forget();
     book.keep(next)
 }
 
-fn write(path: &Path, written: &Written) -> io::Result<()> {
-    disk::replace(path, &serde_json::to_vec(written)?)
+fn write(home: &Home, written: &Written) -> io::Result<()> {
+    home.replace(DOCUMENT, &serde_json::to_vec(written)?)
 }

@@ -1,6 +1,5 @@
 //! Delivers notices.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +17,13 @@ use super::web::Failure;
 use super::{mail, web};
 use crate::config::{Job, Mail, Notify};
 use crate::status::{Counters, Health, Snapshot, UnreachableChannel, host_name};
+use crate::store::Home;
 
 const HEARTBEAT: &str = "heartbeat";
 
 /// Tells people. It belongs to a task of its own: no run waits for it.
 pub struct Notifier {
-    dir: PathBuf,
+    home: Home,
     options: Notify,
     recipients: Vec<Recipients>,
     book: NoticeStore,
@@ -33,17 +33,17 @@ pub struct Notifier {
 }
 
 impl Notifier {
-    /// Begins with the notices that were sent before under the state folder `dir`.
+    /// Begins with the notices that were sent before of a state.
     ///
     /// # Errors
     ///
     /// The certificates or the proxy can't be used.
-    pub fn open(dir: &Path, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
+    pub fn open(home: &Home, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
         Ok(Self {
-            dir: dir.to_owned(),
+            home: home.clone(),
             options: options.clone(),
             recipients: Vec::new(),
-            book: NoticeStore::open(dir),
+            book: NoticeStore::open(home),
             client: web::client(options)?,
             host: host_name(),
             counters: Arc::clone(counters),
@@ -107,7 +107,7 @@ impl Notifier {
                     return Ok(());
                 }
                 let span = Span { since, until: snapshot.at };
-                let mut notice = recipients.digest(&self.dir, span, view)?;
+                let mut notice = recipients.digest(&self.home, span, view)?;
                 notice.id = format!("{:x}-digest-{}", span.until.as_millisecond(), recipients.job);
                 news(&notice);
                 self.book.digest(&recipients.job, span.until, notice)
@@ -185,7 +185,7 @@ impl Notifier {
     fn names(&self, recipients: &Recipients, notice: &Notice) -> Result<Vec<String>, Failure> {
         let Some(span) = notice.span.filter(|_| recipients.options.digest_names) else { return Ok(Vec::new()) };
         let unread = |error: std::io::Error| Failure::general(format!("the audit files can't be read: {error}"));
-        recipients.names(&self.dir, span).map_err(unread)
+        recipients.names(&self.home, span).map_err(unread)
     }
 }
 

@@ -59,7 +59,7 @@ fn kind(error: &store::Error) -> &'static str {
 pub fn describe(error: &store::Error) -> String {
     match error.kind {
         store::ErrorKind::Damaged(_) => {
-            format!("state folder {}: damaged; `rosterd status` says where", error.dir.display())
+            format!("{}: damaged; `rosterd status` says where", error.place)
         }
         _ => error.to_string(),
     }

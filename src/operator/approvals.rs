@@ -145,7 +145,7 @@ fn decide_part(
 ) -> Result<Vec<Key>, DecisionError> {
     let job = &part.name;
     waiting.retain(|_, change| change.action.is_some());
-    let audit = Audit::new(store.dir());
+    let audit = Audit::new(store.home());
     for (key, change) in &waiting {
         let decision = match verdict(change.wish) {
             Verdict::Approved(_) => "approved",
@@ -204,7 +204,7 @@ pub fn believe(store: &Store, clock: &Clock, job: &Job) -> Result<Option<String>
     if let Some(server) = &server {
         let (job, why) = (Some(job.name.clone()), Some(server.clone()));
         let decided = history::Decided { job, why, ..history::Decided::new(clock.now(), "believed the server") };
-        Audit::new(store.dir()).append(decided).map_err(DecisionError::Audit)?;
+        Audit::new(store.home()).append(decided).map_err(DecisionError::Audit)?;
         store.commit(batch)?;
     }
     Ok(server)

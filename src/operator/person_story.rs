@@ -130,7 +130,7 @@ impl PersonStory {
 /// What the audit files say of one record, the latest first.
 pub(crate) fn events(store: &Store, job: &JobName, key: &Key) -> Result<Vec<StoryEvent>, Error> {
     let mut events = Vec::new();
-    history::read(store.dir(), |entry| match entry {
+    history::read(store.home(), |entry| match entry {
         AuditEvent::Change(changed) if changed.job == *job && changed.key == *key => {
             events.push(StoryEvent::Change(changed));
         }

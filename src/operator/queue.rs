@@ -102,7 +102,7 @@ fn decide(
     decision: &str,
     carry_out: impl Fn(&mut Batch, &QueuedChange),
 ) -> Result<Vec<Key>, DecisionError> {
-    let audit = Audit::new(store.dir());
+    let audit = Audit::new(store.home());
     let mut batch = Batch::default();
     for waiting in chosen {
         let (job, key) = (Some(waiting.change.job.clone()), Some(waiting.change.key.clone()));

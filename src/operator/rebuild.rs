@@ -64,13 +64,13 @@ pub enum RebuildError {
 
 /// Drops the store, where it is such a one; `None` where there is none.
 pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<ResetOutcome<Rebuilt>>, RebuildError> {
-    let dir = &config.state.dir;
-    reset(dir, |old| {
+    let home = &config.state.home;
+    reset(home, |old| {
         let (batch, seen) = keep(old, &config.api.base_url)?;
         if (which == Which::Damaged) != old.damage().is_some() {
             return Ok((None, seen));
         }
-        Audit::new(dir).append(Decided::new(clock.now(), "rebuilt")).map_err(RebuildError::Audit)?;
+        Audit::new(home).append(Decided::new(clock.now(), "rebuilt")).map_err(RebuildError::Audit)?;
         Ok((Some(batch), seen))
     })
 }

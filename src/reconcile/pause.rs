@@ -1,19 +1,16 @@
 //! Pauses: while one stands, nothing is sent that changes anything at the service.
 //!
 //! Invariants:
-//! - Each pause is a file under `paused/` in the state folder, outside the store: `pause` works while a run holds the
-//!   store and stops it between two changes, and what was stopped stays stopped when the store is damaged or rebuilt.
-//! - The file's presence is the pause; its content only says when, who and why. So a damaged one still counts.
+//! - Each pause is a document `paused/SCOPE` beside the rows of the store: `pause` works while a run holds the store and stops
+//!   it between two changes, and what was stopped stays stopped when the store is damaged or rebuilt.
+//! - Its presence is the pause; its content only says when, who and why. So a damaged one still counts.
 //! - A person may set and lift pauses. The program sets one itself, over everything, if the service cleared a field
 //!   that a change did not touch (law 2), and never lifts any.
 //!
-//! Rejected: one file with all pauses. Two processes that change it at a time would need a lock, and one damaged byte
+//! Rejected: one document with all pauses. Two processes that change it at a time would need a lock, and one damaged byte
 //! would say nothing about any job.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::os::unix::fs::OpenOptionsExt as _;
-use std::path::{Path, PathBuf};
+use std::io;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -21,11 +18,9 @@ use serde::{Deserialize, Serialize};
 use super::model::error::is_full;
 use super::model::reason::{Reason, ReasonKind};
 use crate::clock::Clock;
-use crate::crash::point;
-use crate::disk;
 use crate::history::{Audit, Decided, acting_user};
 use crate::record::{JobName, Sensitive};
-use crate::store::give_up_reserve;
+use crate::store::Home;
 
 /// What a pause stops.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +38,7 @@ pub enum PauseScope {
 pub struct Pause {
     /// What it stops.
     pub scope: PauseScope,
-    /// When it was set, who did it and why; `None` if its file can't be read.
+    /// When it was set, who did it and why; `None` if it can't be read.
     pub note: Option<Note>,
 }
 
@@ -64,9 +59,11 @@ pub struct Note {
 
 /// Who sets an alarm.
 const PROGRAM: &str = "rosterd";
+/// Where pauses lie.
+const FOLDER: &str = "paused";
 
 impl PauseScope {
-    fn file_name(&self) -> String {
+    fn name(&self) -> String {
         match self {
             Self::Job(job) => format!("job-{job}"),
             Self::All => "all".to_owned(),
@@ -74,12 +71,16 @@ impl PauseScope {
         }
     }
 
-    fn of_file(name: &str) -> Option<Self> {
+    fn named(name: &str) -> Option<Self> {
         match name {
             "all" => Some(Self::All),
             "alarm" => Some(Self::Alarm),
             name => Some(Self::Job(JobName::new(name.strip_prefix("job-")?)?)),
         }
+    }
+
+    fn document(&self) -> String {
+        format!("{FOLDER}/{}", self.name())
     }
 
     fn job(&self) -> Option<&JobName> {
@@ -112,114 +113,87 @@ impl Pause {
     }
 }
 
-/// The pauses that stand under the state folder `dir`.
-pub fn pauses(dir: &Path) -> io::Result<Vec<Pause>> {
+/// The pauses that stand.
+pub fn pauses(home: &Home) -> io::Result<Vec<Pause>> {
     let mut found = Vec::new();
-    let entries = match fs::read_dir(folder(dir)) {
-        Ok(entries) => entries,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(found),
-        Err(error) => return Err(error),
-    };
-    for entry in entries {
-        let entry = entry?;
-        if let Some(scope) = entry.file_name().to_str().and_then(PauseScope::of_file) {
-            let note = fs::read(entry.path()).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
-            found.push(Pause { scope, note });
-        }
+    for scope in home.list(FOLDER)?.iter().filter_map(|name| PauseScope::named(name)) {
+        let note = home.read(&scope.document()).ok().flatten().and_then(|bytes| serde_json::from_slice(&bytes).ok());
+        found.push(Pause { scope, note });
     }
-    found.sort_by_key(|pause| pause.scope.file_name());
+    found.sort_by_key(|pause| pause.scope.name());
     Ok(found)
 }
 
 /// Pauses one job, or all; false where that is so already.
-pub fn pause(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<bool> {
+pub fn pause(home: &Home, clock: &Clock, job: Option<&JobName>) -> io::Result<bool> {
     let scope = job.map_or(PauseScope::All, |job| PauseScope::Job(job.clone()));
-    stop(dir, clock, &scope, acting_user(), None)
+    stop(home, clock, &scope, acting_user(), None)
 }
 
 /// Lifts the pause of one job, or all of them; returns those that were lifted.
-pub fn resume(dir: &Path, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
-    let mut lifted = pauses(dir)?;
+pub fn resume(home: &Home, clock: &Clock, job: Option<&JobName>) -> io::Result<Vec<Pause>> {
+    let mut lifted = pauses(home)?;
     lifted.retain(|pause| job.is_none() || pause.scope.job() == job);
     let note = Note { since: clock.now(), by: acting_user(), why: None, recorded: false };
     for pause in &lifted {
-        tell(dir, clock, &pause.scope, "resumed", &note)?;
-        fs::remove_file(folder(dir).join(pause.scope.file_name()))?;
-    }
-    if !lifted.is_empty() {
-        disk::sync_folder(&folder(dir))?;
+        record(home, clock, &pause.scope, "resumed", &note)?;
+        home.remove(&pause.scope.document())?;
     }
     Ok(lifted)
 }
 
 /// Why nothing of a job is sent; `None` where it may be. What can't be known counts as a pause.
-pub(crate) fn reason(dir: &Path, job: &JobName) -> Option<Reason> {
-    let text = match pauses(dir) {
+pub(crate) fn reason(home: &Home, job: &JobName) -> Option<Reason> {
+    let text = match pauses(home) {
         Ok(pauses) => pauses.iter().find(|pause| pause.scope.stops(job)).map(Pause::reason),
-        Err(error) => Some(format!("whether it is paused can't be read: {}: {error}", folder(dir).display())),
+        Err(error) => Some(format!("whether it is paused can't be read from {home}: {error}")),
     };
     text.map(|text| ReasonKind::Paused.because(text))
 }
 
 /// Stops everything until a person has looked at what the service did.
-pub(crate) fn alarm(dir: &Path, clock: &Clock, why: &str) -> io::Result<()> {
-    stop(dir, clock, &PauseScope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
-}
-
-fn folder(dir: &Path) -> PathBuf {
-    dir.join("paused")
+pub(crate) fn alarm(home: &Home, clock: &Clock, why: &str) -> io::Result<()> {
+    stop(home, clock, &PauseScope::Alarm, PROGRAM.to_owned(), Some(why)).map(|_| ())
 }
 
 /// Pauses; on a full disk with the room that the state keeps in reserve.
-fn stop(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
-    match make(dir, clock, scope, by.clone(), why) {
+fn stop(home: &Home, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
+    match make(home, clock, scope, by.clone(), why) {
         // What the first try made of it counts as a pause by now.
-        Err(error) if is_full(&error) && give_up_reserve(dir)? => make(dir, clock, scope, by, why).map(|_| true),
+        Err(error) if is_full(&error) && home.give_up_reserve()? => make(home, clock, scope, by, why).map(|_| true),
         made => made,
     }
 }
 
-/// The file comes first: what is asked for in an emergency must not fail by the audit file.
-fn make(dir: &Path, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
-    let folder = folder(dir);
-    disk::lay_down(&folder)?;
+/// The document comes first: what is asked for in an emergency must not fail by the audit file.
+fn make(home: &Home, clock: &Clock, scope: &PauseScope, by: String, why: Option<&str>) -> io::Result<bool> {
     let note = Note { since: clock.now(), by, why: why.map(str::to_owned), recorded: false };
-    let made = File::options().write(true).create_new(true).mode(0o600).open(folder.join(scope.file_name()));
-    let mut file = match made {
-        Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            let present = pauses(dir)?.into_iter().find(|pause| pause.scope == *scope).and_then(|pause| pause.note);
-            // A process that ended before it recorded this leaves that to the next caller.
-            finish(dir, clock, scope, present.unwrap_or(note))?;
-            return Ok(false);
-        }
-        Err(error) => return Err(error),
-    };
-    point("pause: made");
-    file.write_all(&serde_json::to_vec(&note)?)?;
-    disk::sync(&file)?;
-    disk::sync_folder(&folder)?;
-    point("pause: on disk");
-    finish(dir, clock, scope, note)?;
-    Ok(true)
+    let is_new = home.write_new(&scope.document(), &serde_json::to_vec(&note)?)?;
+    // A process that ended before it recorded its pause leaves that to the next caller.
+    let present = if is_new { None } else { pauses(home)?.into_iter().find(|pause| pause.scope == *scope) };
+    let note = present.and_then(|pause| pause.note).unwrap_or(note);
+    finish(home, clock, scope, note)?;
+    Ok(is_new)
 }
 
-/// Tells of a pause, once.
-fn finish(dir: &Path, clock: &Clock, scope: &PauseScope, note: Note) -> io::Result<()> {
+/// Records a pause in the audit file, once.
+fn finish(home: &Home, clock: &Clock, scope: &PauseScope, note: Note) -> io::Result<()> {
     if note.recorded {
         return Ok(());
     }
-    tell(dir, clock, scope, "paused", &note)?;
-    disk::replace(&folder(dir).join(scope.file_name()), &serde_json::to_vec(&Note { recorded: true, ..note })?)
+    record(home, clock, scope, "paused", &note)?;
+    home.replace(&scope.document(), &serde_json::to_vec(&Note { recorded: true, ..note })?)
 }
 
-fn tell(dir: &Path, clock: &Clock, scope: &PauseScope, decision: &str, note: &Note) -> io::Result<()> {
+fn record(home: &Home, clock: &Clock, scope: &PauseScope, decision: &str, note: &Note) -> io::Result<()> {
     let (job, by, why) = (scope.job().cloned(), note.by.clone(), note.why.clone());
-    Audit::new(dir).append(Decided { job, by, why, ..Decided::new(clock.now(), decision) })
+    Audit::new(home).append(Decided { job, by, why, ..Decided::new(clock.now(), decision) })
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     fn job(name: &str) -> JobName {
@@ -233,30 +207,32 @@ mod tests {
     #[test]
     fn a_pause_of_a_job_stops_it_alone_and_a_pause_of_all_stops_every_job() {
         let dir = tempfile::tempdir().unwrap();
+        let home = Home::from(dir.path());
         let (one, other) = (job("one"), job("other"));
-        assert_eq!(reason(dir.path(), &one), None);
-        assert!(pause(dir.path(), &clock(), Some(&one)).unwrap());
-        assert!(!pause(dir.path(), &clock(), Some(&one)).unwrap(), "it is already");
-        assert!(reason(dir.path(), &one).unwrap().contains("since 2026-01-02T03:04:05Z by "));
-        assert_eq!(reason(dir.path(), &other), None);
-        pause(dir.path(), &clock(), None).unwrap();
-        assert!(reason(dir.path(), &other).unwrap().ends_with("`rosterd resume` lets changes go again"));
-        assert_eq!(resume(dir.path(), &clock(), Some(&one)).unwrap().len(), 1);
-        assert!(reason(dir.path(), &one).is_some(), "all is paused still");
-        assert_eq!(resume(dir.path(), &clock(), None).unwrap().len(), 1);
-        assert_eq!(reason(dir.path(), &one), None);
+        assert_eq!(reason(&home, &one), None);
+        assert!(pause(&home, &clock(), Some(&one)).unwrap());
+        assert!(!pause(&home, &clock(), Some(&one)).unwrap(), "it is already");
+        assert!(reason(&home, &one).unwrap().contains("since 2026-01-02T03:04:05Z by "));
+        assert_eq!(reason(&home, &other), None);
+        pause(&home, &clock(), None).unwrap();
+        assert!(reason(&home, &other).unwrap().ends_with("`rosterd resume` lets changes go again"));
+        assert_eq!(resume(&home, &clock(), Some(&one)).unwrap().len(), 1);
+        assert!(reason(&home, &one).is_some(), "all is paused still");
+        assert_eq!(resume(&home, &clock(), None).unwrap().len(), 1);
+        assert_eq!(reason(&home, &one), None);
     }
 
     #[test]
     fn a_pause_whose_file_is_damaged_still_stops() {
         let dir = tempfile::tempdir().unwrap();
-        alarm(dir.path(), &clock(), "it emptied mobile").unwrap();
-        let why = reason(dir.path(), &job("one")).unwrap();
+        let home = Home::from(dir.path());
+        alarm(&home, &clock(), "it emptied mobile").unwrap();
+        let why = reason(&home, &job("one")).unwrap();
         assert!(crate::record::reveal(&why).contains("by rosterd: it emptied mobile"));
-        fs::write(folder(dir.path()).join("alarm"), b"\0\0").unwrap();
-        assert!(reason(dir.path(), &job("one")).unwrap().starts_with("stopped: "));
-        fs::remove_dir_all(folder(dir.path())).unwrap();
-        fs::write(folder(dir.path()), b"").unwrap();
-        assert!(reason(dir.path(), &job("one")).is_some(), "what can't be read is no leave to send");
+        fs::write(dir.path().join("paused/alarm"), b"\0\0").unwrap();
+        assert!(reason(&home, &job("one")).unwrap().starts_with("stopped: "));
+        fs::remove_dir_all(dir.path().join("paused")).unwrap();
+        fs::write(dir.path().join("paused"), b"").unwrap();
+        assert!(reason(&home, &job("one")).is_some(), "what can't be read is no leave to send");
     }
 }

@@ -51,7 +51,7 @@ impl<'a> SourcePhotos<'a> {
     }
 
     fn fetched(&self, tenant: &entra::Options, wanted: &BTreeMap<Key, String>) -> Result<Gathered, String> {
-        let spool = Spool::new(self.context.store.dir());
+        let spool = Spool::new(self.context.store.home().spill_dir());
         let mut places = BTreeMap::new();
         let mut broken = None;
         let (keys, references): (Vec<&Key>, Vec<&str>) = wanted.iter().map(|(key, mark)| (key, mark.as_str())).unzip();
@@ -73,7 +73,7 @@ impl<'a> SourcePhotos<'a> {
     }
 
     fn gathered(&self, mapping: &Mapping, wanted: &BTreeMap<Key, String>) -> Result<Gathered, String> {
-        let spool = Spool::new(self.context.store.dir());
+        let spool = Spool::new(self.context.store.home().spill_dir());
         let mut places = BTreeMap::new();
         let mut broken = None;
         let today = self.job.day(self.context.clock.now());

@@ -34,13 +34,13 @@ impl<'a> PushSession<'a> {
     pub(crate) async fn open(context: &'a Context<'a>, job: &'a Job, run: u64) -> Result<Self, Error> {
         let store = context.store;
         let presence = Presence::open(context.client, store, context.clock, job.mapping.target)?;
-        let is_paused = pause::reason(store.dir(), &job.name).is_some();
+        let is_paused = pause::reason(store.home(), &job.name).is_some();
         let unlooked = if is_paused { None } else { presence.look().await? };
         Ok(Self {
             context,
             job,
             run,
-            audit: Audit::new(store.dir()),
+            audit: Audit::new(store.home()),
             fields: written(job, &rows::mapping(job)),
             protection: protection(context),
             presence,
@@ -96,11 +96,11 @@ impl Witness for PushSession<'_> {
     fn halted(&self) -> Option<StopReason> {
         let interrupted = self.context.watch.interrupted().then_some(StopReason::Interrupted);
         interrupted.or_else(|| {
-            pause::reason(self.context.store.dir(), &self.job.name).map(|reason| StopReason::Paused(reason.text))
+            pause::reason(self.context.store.home(), &self.job.name).map(|reason| StopReason::Paused(reason.text))
         })
     }
 
     fn alarm(&self, reason: &str) -> std::io::Result<()> {
-        pause::alarm(self.context.store.dir(), self.context.clock, reason)
+        pause::alarm(self.context.store.home(), self.context.clock, reason)
     }
 }

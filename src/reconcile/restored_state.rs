@@ -11,10 +11,7 @@
 //! Not noticed: a file system, or a machine, that was set back as a whole. Nothing in it can tell.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
-use std::path::Path;
+use std::io;
 use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
@@ -24,31 +21,22 @@ use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
 use crate::record::{Entity, Field, FieldKind};
 use crate::snapshot::SyncedRecord;
-use crate::store::{self, MetaKey, Store};
-
-/// The file of the mark.
-const FILE: &str = "origin";
+use crate::store::{self, Home, Mark, MetaKey, Store};
 
 /// What the last run left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Origin {
     mark: u64,
     /// The file, and when it was changed last, by the file system.
-    file: Place,
+    file: Mark,
     /// How many times the state was found to be a copy.
     copies: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
-    inode: u64,
-    changed: (i64, i64),
 }
 
 /// How many times the state was found to be a copy that was laid back, this time included.
 pub(crate) fn copies(store: &Store) -> Result<u64, store::Error> {
     let Some(origin) = store.meta::<Origin>(MetaKey::Origin)? else { return Ok(0) };
-    Ok(origin.copies + u64::from(!origin.is_here(store.dir()).map_err(|error| fail(store, error))?))
+    Ok(origin.copies + u64::from(!origin.is_here(store.home()).map_err(|error| fail(store, error))?))
 }
 
 /// Looks whether it is one, and leaves a new mark.
@@ -64,7 +52,7 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
         );
     }
     let mark = before.mark + 1;
-    let file = write(store.dir(), mark).map_err(|error| fail(store, error))?;
+    let file = store.home().leave_mark(mark).map_err(|error| fail(store, error))?;
     store.set_meta(MetaKey::Origin, &Origin { mark, file, copies })
 }
 
@@ -109,37 +97,22 @@ fn is_overtaken(known: &SyncedRecord, entity: Option<&Entity>, job: &Job, mapped
 }
 
 impl Origin {
-    /// Whether the file is the one that was left. A process may have ended between the file and the store.
-    fn is_here(&self, dir: &Path) -> io::Result<bool> {
-        let path = dir.join(FILE);
-        let mut text = String::new();
-        match File::open(&path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
-            file => file?.read_to_string(&mut text)?,
-        };
-        Ok(text.trim().parse() == Ok(self.mark + 1) || Place::of(&fs::metadata(&path)?) == self.file)
+    /// Whether the mark is the one that was left. A process may have ended between the mark and the store.
+    fn is_here(&self, home: &Home) -> io::Result<bool> {
+        let found = home.mark()?;
+        Ok(found.is_some_and(|(number, mark)| number == Some(self.mark + 1) || mark == self.file))
     }
-}
-
-impl Place {
-    fn of(found: &fs::Metadata) -> Self {
-        Self { inode: found.ino(), changed: (found.ctime(), found.ctime_nsec()) }
-    }
-}
-
-fn write(dir: &Path, mark: u64) -> io::Result<Place> {
-    let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(dir.join(FILE))?;
-    // As long as the one before: a file that was cut short by a kill is no mark.
-    write!(file, "{mark:020}")?;
-    Ok(Place::of(&file.metadata()?))
 }
 
 fn fail(store: &Store, error: io::Error) -> store::Error {
-    store::Error { dir: store.dir().to_owned(), kind: store::ErrorKind::from_io(error) }
+    store.home().error(store::ErrorKind::from_io(error))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::path::Path;
+
     use super::*;
 
     fn copy(from: &Path, to: &Path) {
@@ -180,7 +153,7 @@ mod tests {
     fn a_process_that_ends_between_the_mark_and_its_commit_leaves_no_copy() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(signed(dir.path()), 0);
-        write(dir.path(), 2).unwrap();
+        Home::from(dir.path()).leave_mark(2).unwrap();
         assert_eq!(signed(dir.path()), 0);
     }
 }

@@ -20,7 +20,7 @@ pub(crate) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
     if !at_once && applied.is_some_and(|applied| now.duration_since(applied).abs() < EVERY) {
         return Ok(());
     }
-    if let Err(error) = retention.apply(context.store.dir(), now) {
+    if let Err(error) = retention.apply(context.store.home(), now) {
         tracing::warn!(%error, "what has grown too old could not be dropped from the audit files: {error}");
         return Ok(());
     }

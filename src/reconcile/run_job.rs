@@ -168,7 +168,7 @@ pub(crate) async fn plan_parts<'a>(
     let mut parts = Vec::new();
     for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
         let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
-        let paused = pause::reason(context.store.dir(), &job.name).map(|reason| Block::Paused(reason.text));
+        let paused = pause::reason(context.store.home(), &job.name).map(|reason| Block::Paused(reason.text));
         let blocked = plan.blocked.iter().cloned().chain(paused).collect();
         parts.push(PartRun { narrow, session, ..PartRun::of_plan(part, JobPlan { blocked, ..plan }) });
     }

@@ -51,7 +51,7 @@ impl StartedRun {
         let run = self.run;
         log::log(run, report);
         let line = self.ended(context, job, report);
-        if let Err(error) = Audit::new(context.store.dir()).append(line.clone()) {
+        if let Err(error) = Audit::new(context.store.home()).append(line.clone()) {
             if is_full(&error) {
                 context.store.ran_full();
             }

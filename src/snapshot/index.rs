@@ -46,7 +46,7 @@ impl Index {
             });
             read.ok_or_else(|| {
                 let kind = store::ErrorKind::Damaged(format!("page {job}/{first} has another form"));
-                store::Error { dir: store.dir().to_owned(), kind }
+                store.home().error(kind)
             })
         })?;
         while let Some((key, state)) = dirty.take() {

@@ -232,7 +232,7 @@ impl Snapshot {
         at: Timestamp,
         see: &dyn Fn(&Job) -> Result<LiveJobState, store::Error>,
     ) -> Result<Self, store::Error> {
-        let pauses = reconcile::pauses(&config.state.dir);
+        let pauses = reconcile::pauses(&config.state.home);
         let view = |job: &Job| JobView::gather(store, job, see(job)?, at);
         let mut jobs = config.jobs.iter().map(view).collect::<Result<Vec<_>, _>>()?;
         for job in &mut jobs {

@@ -1,74 +1,62 @@
-//! Opens sled and reads from it.
-//!
-//! sled 0.34.7 writes its snapshot to `snap.LSN.generating` and renames it when it is on disk; the one before is removed
-//! after that. It takes the last of all names that begin with `snap.` for the snapshot, finished or not, so one that a full
-//! disk or a kill cut short makes it refuse a store that is whole. An unfinished one holds nothing that the log and the
-//! snapshot before it don't, so it is removed before sled looks; likewise the settings of a store that was never written.
+//! What an engine does: rows by key, in bytes. The door above it gives them names and types.
 
-use std::fs::{self, File};
-use std::io;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
-use std::thread;
-use std::time::{Duration, Instant};
+use super::{Batch, Error, Keyspace};
 
-use super::ErrorKind;
+/// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
+pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<bool, Error> + 'a;
+/// Rows that come in order of key; the first failure ends a load.
+pub(super) type OrderedRows<'a> = dyn Iterator<Item = Result<Batch, Interrupted>> + 'a;
 
-pub(super) struct Sled {
-    pub(super) tree: sled::Db,
-    pub(super) file: File,
+/// Rows did not come to their end; who gives them knows why.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Interrupted;
+
+/// Where rows are kept.
+///
+/// Every write is whole or not at all and is durable when it returns; of one key the last word counts. One writer at a time
+/// is the engine's to ensure, among the threads of this process and among processes.
+pub(super) trait Engine: Send + Sync {
+    /// Reads a row.
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
+
+    /// Walks the rows whose keys begin with `prefix`, which has a keyspace at least, in order of key. `visit` must not
+    /// write; it may read.
+    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error>;
+
+    /// Applies a batch that is not empty, of few rows or many.
+    fn commit(&self, batch: Batch) -> Result<(), Error>;
+
+    /// Begins to gather rows, in any order, however many there will be.
+    fn bulk_load(&self) -> Box<dyn BulkLoad + '_>;
+
+    /// After so many rows of a space at once, to walk over all of them costs less than to look them up.
+    fn many(&self, space: Keyspace) -> u64;
+
+    /// Whether there is no room to write to speak of.
+    fn is_full(&self) -> bool;
+
+    /// Something beside the rows could not be written for want of room.
+    fn ran_full(&self);
+
+    /// Whether something could not be written for want of room since this was asked last.
+    fn has_run_full(&self) -> bool;
+
+    /// Leaves nothing of what was removed or overwritten, as far as the engine can promise that.
+    fn vacuum(&self) -> Result<(), Error>;
+
+    /// Gives room back where much more is taken than the rows need; returns whether it did.
+    fn maybe_vacuum(&self) -> Result<bool, Error>;
 }
 
-impl Sled {
-    /// sled's page cache, in bytes; its own default is 1 GiB.
-    const CACHE_BYTES: u64 = 4 * 1024 * 1024;
-    /// sled's own threads hold a file for a moment after it was closed, and until then they may cut its end off.
-    const CLOSING_MAX: Duration = Duration::from_secs(5);
-    const CLOSING_PAUSE: Duration = Duration::from_millis(2);
+/// Rows that become part of the store together. Nothing of them is there before a commit, and all of it after.
+pub(super) trait BulkLoad {
+    /// Adds the rows of a batch.
+    fn add(&mut self, batch: Batch) -> Result<(), Error>;
 
-    pub(super) fn open(path: &Path) -> Result<Self, ErrorKind> {
-        let config = sled::Config::new().path(path).cache_capacity(Self::CACHE_BYTES);
-        let begun = Instant::now();
-        let tree = loop {
-            remove_unfinished(path).map_err(ErrorKind::from_io)?;
-            match catch_panic(|| config.open()) {
-                Err(ErrorKind::InUse { .. }) if begun.elapsed() < Self::CLOSING_MAX => {
-                    thread::sleep(Self::CLOSING_PAUSE)
-                }
-                opened => break opened?,
-            }
-        };
-        let file = File::open(path.join("db")).map_err(ErrorKind::from_io)?;
-        Ok(Self { tree, file })
-    }
-}
+    /// Makes all of it part of the store; on disk when it returns.
+    fn commit(self: Box<Self>) -> Result<(), Error>;
 
-/// Removes what sled did not finish and would stumble over.
-fn remove_unfinished(path: &Path) -> io::Result<()> {
-    let entries = match fs::read_dir(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        entries => entries?,
-    };
-    for entry in entries {
-        let name = entry?.file_name();
-        if name.to_str().is_some_and(|name| name.starts_with("snap.") && name.ends_with(".generating")) {
-            ignore_not_found(fs::remove_file(path.join(name)))?;
-        }
-    }
-    let was_never_written = fs::metadata(path.join("db")).map_or(true, |found| found.len() == 0);
-    if was_never_written { ignore_not_found(fs::remove_file(path.join("conf"))) } else { Ok(()) }
-}
-
-/// Runs a sled call; a panic inside it (a damaged file makes it panic) becomes an error.
-pub(super) fn catch_panic<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T, ErrorKind> {
-    match catch_unwind(AssertUnwindSafe(call)) {
-        Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(ErrorKind::from_sled(error)),
-        Err(_) => Err(ErrorKind::Damaged("the storage library gave up on it".into())),
-    }
-}
-
-/// What is not there needs no removal.
-pub(super) fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
-    result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+    /// The same with `rows` of one space, which come in order of key and count more than those that were added. Where they
+    /// are interrupted, nothing is part of the store and an error says so.
+    fn commit_with(self: Box<Self>, rows: &mut OrderedRows<'_>) -> Result<(), Error>;
 }

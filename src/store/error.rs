@@ -3,13 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// A failure of the store under `dir`.
+use super::Keyspace;
+
+/// A failure of the store of a state.
 #[derive(Debug, thiserror::Error)]
-#[error("state folder {}: {kind}", dir.display())]
+#[error("{place}: {kind}")]
 #[non_exhaustive]
 pub struct Error {
-    /// The state folder.
-    pub dir: PathBuf,
+    /// Where it lies, for people.
+    pub place: String,
     /// What went wrong.
     pub kind: ErrorKind,
 }
@@ -59,6 +61,14 @@ pub enum ErrorKind {
     /// Anything else of the operating system.
     #[error("could not be read or written: {0}")]
     Io(io::Error),
+}
+
+impl Error {
+    /// A row that is not what was written.
+    pub(super) fn of_row(place: &str, key: &[u8]) -> Self {
+        let what = format!("row {} does not fit its checksum or its form", Keyspace::shown(key));
+        Self { place: place.to_owned(), kind: ErrorKind::Damaged(what) }
+    }
 }
 
 fn exposed(path: &Path, uid: Option<u32>) -> String {

@@ -1,139 +1,67 @@
-//! Key-value store: sorted files, and sled as write-ahead log and memory table. Rows are versioned and checksummed; a
-//! commit is durable.
+//! The store: everything that is remembered, behind one door, whichever engine holds it.
 //!
 //! ```text
-//! rows of sled        what came since the file of its space was written, and the names of the files
-//! rows-SPACE-NUMBER   all rows of a space up to then, in order; see `lsm`
+//! typed tables, rows about the whole ─▶ Store ─▶ embedded   sled beside sorted files, in a folder
 //! ```
 //!
 //! Invariants:
-//! - A [`Batch`] is applied as a whole or not at all, and [`Store::commit`] returns only when it is on disk: sled's own
-//!   `flush` asks the kernel to write but never waits for the device, so its file is synced here as well, and only here.
-//! - Every row of sled begins with a format version and a checksum over its place and content, every block of a file has a
-//!   digest. What does not fit is named in an error, never skipped: a lost row would look like a person who was never
-//!   there.
-//! - An integrity record moves with every batch: how many there were, how many rows sled has and the XOR of their checksums.
-//!   It is compared with the rows at every opening, and its number with a file beside the store: sled opens a file with a
-//!   broken segment or a missing tail as if those rows had never been.
-//! - A row of sled hides the row of the file under the same key, if it was written over that file or a later one.
-//! - One process at a time: a lock file beside the data says who.
+//! - A [`Batch`] is applied as a whole or not at all, and [`Store::commit`] returns only when it is durable.
+//! - What can't be read is named in an error, never skipped: a lost row would look like a person who was never there.
+//! - A keyspace is one typed table beside the type of its rows; see [`Table`].
+//! - One process at a time writes.
 //!
-//! Rejected: one sled tree per kind of row. A commit has to move rows of several kinds at once, and sled applies a batch
-//! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
+//! Rejected: engines that know the types of rows. Each would have to be taught every new table, and `forget` would have a
+//! list of each.
 
 mod batch;
+mod embedded;
 mod engine;
 mod error;
-mod integrity;
+mod home;
 mod keys;
 mod keyspace;
-mod lsm;
-mod reserve;
+mod log_engine;
+mod mark;
+mod old_store;
 mod reset;
-mod row;
-mod state_dir;
 mod table;
 
-use std::collections::BTreeMap;
-use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub use batch::Batch;
-use batch::RowChange;
-use engine::{Sled, catch_panic, ignore_not_found};
+use embedded::Embedded;
+use engine::{BulkLoad, Engine, Interrupted};
 pub use error::{Error, ErrorKind};
-use integrity::IntegrityRecord;
+pub use home::{Home, Log};
 pub use keys::MetaKey;
 pub use keyspace::Keyspace;
-pub use lsm::BulkLoader;
-use lsm::{OverlayFlags, SsTable, swap};
-pub use reserve::give_up as give_up_reserve;
-pub use reset::{OldStore, ResetOutcome, reset};
+pub use log_engine::{LineFate, LineJudge};
+pub use mark::Mark;
+pub use old_store::{OldStore, ResetOutcome};
+pub use reset::reset;
 use serde::de::DeserializeOwned;
-use state_dir::StateDir;
-pub use state_dir::{check_state_dir, create_state_dir};
 pub use table::{RowId, Table};
 
-use crate::crash::point;
-use crate::disk;
-
-/// The rows of one state folder.
+/// What is remembered of one account.
 pub struct Store {
-    dir: PathBuf,
-    /// `None` only while it is rewritten, and if it could not be opened again.
-    sled: RwLock<Option<Sled>>,
-    files: RwLock<BTreeMap<Keyspace, Arc<SsTable>>>,
-    writing: Mutex<Writing>,
+    home: Home,
+    engine: Box<dyn Engine>,
     deciding: Mutex<()>,
-    overlay: OverlayFlags,
-    commits: integrity::Commits,
-    /// Whether the disk was full when it was opened.
-    is_full: bool,
-    ran_full: AtomicBool,
-    _lock: File,
 }
-
-/// What the writer holds.
-#[derive(Default)]
-struct Writing {
-    integrity: IntegrityRecord,
-    /// How many rows of a space sled has that are not in its file.
-    overlay: BTreeMap<Keyspace, u64>,
-    /// Files that were replaced, of spaces whose merged rows stay in sled for the readers of such a file.
-    replaced: Vec<(Keyspace, Weak<SsTable>)>,
-}
-
-/// A key of sled with what it holds; `None` where the row of the file is removed.
-type OverlayRow = (sled::IVec, Option<Vec<u8>>);
 
 impl Store {
-    /// Rows that are copied or swept in sled at once.
-    const PART_ROWS: usize = 100;
-    /// More rows at once go into files: for a batch of them sled takes memory that it never gives back.
-    const LOGGED_ROWS_MAX: usize = if cfg!(debug_assertions) { 256 } else { 1024 };
-    /// Likewise so many bytes.
-    const LOGGED_BYTES_MAX: usize = 512 * 1024;
-
-    /// Opens the store under `dir`, making it where there is none. Fails at once where another process holds it.
-    pub fn open(dir: &Path) -> Result<Self, Error> {
-        let store = Self::open_locked(dir, StateDir::create(dir)?.lock()?)?;
-        store.maybe_vacuum()?;
-        Ok(store)
-    }
-
-    fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
-        let store = Self::open_unchecked(dir, lock)?;
-        store.check()?;
-        Ok(store)
-    }
-
-    fn open_unchecked(dir: &Path, lock: File) -> Result<Self, Error> {
-        let fail = |kind| Error { dir: dir.to_owned(), kind };
-        let io = |error| fail(ErrorKind::from_io(error));
-        swap::recover(dir).map_err(io)?;
-        let sled = match Sled::open(&dir.join("store")) {
-            Err(ErrorKind::Full) if reserve::give_up(dir).map_err(io)? => Sled::open(&dir.join("store")),
-            sled => sled,
+    /// Opens the store of a state, making it where there is none. Fails at once where another process holds it.
+    pub fn open(home: impl Into<Home>) -> Result<Self, Error> {
+        let home = home.into();
+        let engine: Box<dyn Engine> = match &home {
+            Home::Folder(dir) => Box::new(Embedded::open(dir)?),
         };
-        Ok(Self {
-            dir: dir.to_owned(),
-            sled: RwLock::new(Some(sled.map_err(fail)?)),
-            files: RwLock::new(Keyspace::all_filed().map(|space| (space, Arc::default())).collect()),
-            writing: Mutex::default(),
-            deciding: Mutex::default(),
-            overlay: OverlayFlags::all(),
-            commits: integrity::Commits::open(dir).map_err(io)?,
-            is_full: !reserve::keep(dir).map_err(io)?,
-            ran_full: AtomicBool::new(false),
-            _lock: lock,
-        })
+        Ok(Self { home, engine, deciding: Mutex::default() })
     }
 
-    /// The state folder.
-    pub fn dir(&self) -> &Path {
-        &self.dir
+    /// Where it lies.
+    pub fn home(&self) -> &Home {
+        &self.home
     }
 
     /// Held by those who look at what waits for a person and then change it, so that nothing changes in between: a person
@@ -145,26 +73,23 @@ impl Store {
     /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent. The room that is
     /// kept in reserve tells: it is given up where something can't be written, and kept again where there is room.
     pub fn is_full(&self) -> bool {
-        !reserve::keep(&self.dir).unwrap_or(!self.is_full)
+        self.engine.is_full()
     }
 
     /// Fails where the disk is full.
     pub fn expect_room(&self) -> Result<(), Error> {
-        if self.is_full() { Err(self.error(ErrorKind::Full)) } else { Ok(()) }
+        if self.is_full() { Err(self.home.error(ErrorKind::Full)) } else { Ok(()) }
     }
 
     /// Something could not be written because the disk is full: gives up the reserve, so that notices and decisions can
     /// still be written.
     pub fn ran_full(&self) {
-        self.ran_full.store(true, Ordering::Relaxed);
-        if let Err(error) = reserve::give_up(&self.dir) {
-            tracing::warn!(%error, "the room kept in reserve could not be given up: {error}");
-        }
+        self.engine.ran_full();
     }
 
     /// Whether something could not be written for want of room since this was asked last.
     pub fn has_run_full(&self) -> bool {
-        self.ran_full.swap(false, Ordering::Relaxed)
+        self.engine.has_run_full()
     }
 
     /// Reads a row written by [`Batch::put`].
@@ -175,37 +100,19 @@ impl Store {
 
     /// Reads a row written by [`Batch::put_bytes`].
     fn get_bytes(&self, space: Keyspace, name: &str) -> Result<Option<Vec<u8>>, Error> {
-        let key = space.key(name);
-        let overlay = if self.overlay.has(space) { self.with(|sled| sled.tree.get(&key))? } else { None };
-        // Only now: what was merged in between is in the file that is there now.
-        let file = self.file_of(space);
-        if let Some(row) = &overlay {
-            let row = row::decode(&key, row).map_err(|fault| self.row_error(&key, fault))?;
-            if row.generation >= file.meta().generation {
-                return Ok(row.payload.map(<[u8]>::to_vec));
-            }
-        }
-        file.get(&key).map_err(|kind| self.error(kind))
+        self.engine.get(&space.key(name))
     }
 
-    /// Walks the rows of a space whose names begin with `prefix`, in order of name; stops at the first unreadable one.
-    /// `visit` must not write to the store.
-    fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
-        self.try_scan(space, prefix, |name, payload| {
-            visit(name, payload);
-            Ok(())
-        })
-    }
-
-    /// The same until `visit` fails.
-    fn try_scan(
+    /// Walks the rows of a space whose names begin with `prefix`, in order of name, until `visit` fails; stops at the first
+    /// unreadable one. `visit` must not write to the store.
+    fn scan(
         &self,
         space: Keyspace,
         prefix: &str,
         mut visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.walk(space, &space.key(prefix), |key, payload| {
-            let name = std::str::from_utf8(&key[1..]).map_err(|_| self.row_error(key, row::RowFault::Checksum))?;
+        self.engine.walk(&space.key(prefix), &mut |key, payload| {
+            let name = std::str::from_utf8(&key[1..]).map_err(|_| Error::of_row(&self.home.place(), key))?;
             visit(name, payload).map(|()| true)
         })
     }
@@ -213,243 +120,101 @@ impl Store {
     /// Whether a space has no row whose name begins with `prefix`.
     fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
-        self.walk(space, &space.key(prefix), |_, _| {
+        self.engine.walk(&space.key(prefix), &mut |_, _| {
             is_empty = false;
             Ok(false)
         })?;
         Ok(is_empty)
     }
 
-    /// Walks rows of a space, in order of key, while `visit` says so.
-    fn walk(
-        &self,
-        space: Keyspace,
-        prefix: &[u8],
-        mut visit: impl FnMut(&[u8], &[u8]) -> Result<bool, Error>,
-    ) -> Result<(), Error> {
-        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
-        // While it is held, what it hides or lacks stays in sled.
-        let file = self.file_of(space);
-        let mut rows = sled.tree.scan_prefix(prefix);
-        let number = file.meta().generation;
-        let mut next = || -> Result<Option<OverlayRow>, Error> {
-            while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-                let row = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
-                if row.generation >= number {
-                    let payload = row.payload.map(<[u8]>::to_vec);
-                    return Ok(Some((key, payload)));
-                }
-            }
-            Ok(None)
-        };
-        // Skips tombstones.
-        let mut show = |key: &[u8], payload: Option<&[u8]>| payload.map_or(Ok(true), |payload| visit(key, payload));
-        let mut overlay = next()?;
-        let mut merged = file.rows_from(prefix);
-        while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
-            if !key.starts_with(prefix) {
-                break;
-            }
-            while let Some((own, payload)) = overlay.take_if(|(own, _)| **own < *key) {
-                if !show(&own, payload.as_deref())? {
-                    return Ok(());
-                }
-                overlay = next()?;
-            }
-            let hidden = overlay.take_if(|(own, _)| **own == *key);
-            let goes_on = match &hidden {
-                Some((own, payload)) => show(own, payload.as_deref())?,
-                None => show(key, Some(payload))?,
-            };
-            if !goes_on {
-                return Ok(());
-            }
-            if hidden.is_some() {
-                overlay = next()?;
-            }
-        }
-        while let Some((own, payload)) = overlay.take() {
-            if !show(&own, payload.as_deref())? {
-                return Ok(());
-            }
-            overlay = next()?;
-        }
-        Ok(())
+    fn many(&self, space: Keyspace) -> u64 {
+        self.engine.many(space)
     }
 
     /// Applies a batch as a whole and returns when it is on disk.
     pub fn commit(&self, batch: Batch) -> Result<(), Error> {
-        if batch.is_empty() {
-            return Ok(());
-        }
-        if batch.rows.len() > Self::LOGGED_ROWS_MAX {
-            let mut bulk = self.bulk_load();
-            bulk.add(batch)?;
-            return bulk.commit();
-        }
-        let mut writing = self.writing();
-        self.apply(&mut writing, batch.rows)?;
-        self.sync(&writing)?;
-        self.compact_grown(&mut writing)
+        if batch.is_empty() { Ok(()) } else { self.engine.commit(batch) }
     }
 
-    /// Applies rows with the last word on each key.
-    fn apply(&self, writing: &mut Writing, rows: Vec<RowChange>) -> Result<(), Error> {
-        let mut encoded = BTreeMap::new();
-        for (key, payload) in rows {
-            let file = Keyspace::filed(&key).map(|space| self.file_of(space));
-            let generation = file.as_ref().map_or(0, |file| file.meta().generation);
-            let hides = || file.as_ref().map_or(Ok(false), |file| file.get(&key).map(|row| row.is_some()));
-            let row = match payload {
-                Some(payload) => Some(row::encode(&key, generation, Some(&payload))),
-                None if hides().map_err(|kind| self.error(kind))? => Some(row::encode(&key, generation, None)),
-                None => None,
-            };
-            encoded.insert(key, row);
-        }
-        self.apply_plain(writing, encoded.into_iter().collect())
+    /// Begins to gather rows, in any order, however many there will be.
+    pub fn bulk_load(&self) -> BulkLoader<'_> {
+        BulkLoader(self.engine.bulk_load())
     }
 
-    /// Applies rows as they are stored, in order of key.
-    fn apply_plain(&self, writing: &mut Writing, rows: Vec<RowChange>) -> Result<(), Error> {
-        let mut next = writing.integrity.clone();
-        next.commits += 1;
-        let mut overlay = writing.overlay.clone();
-        let mut batch = sled::Batch::default();
-        for (key, row) in rows {
-            let space = Keyspace::filed(&key);
-            let number = space.map_or(0, |space| self.file_of(space).meta().generation);
-            let counts = |row: &[u8]| u64::from(row::decode(&key, row).is_ok_and(|row| row.generation >= number));
-            let mut count = space.map(|space| overlay.entry(space).or_default());
-            if let Some(old) = self.with(|sled| sled.tree.get(&key))? {
-                next.drop_row(&key, &old);
-                count.iter_mut().for_each(|count| **count = count.saturating_sub(counts(&old)));
-            }
-            match row {
-                Some(row) => {
-                    next.add_row(&key, &row);
-                    count.iter_mut().for_each(|count| **count += counts(&row));
-                    batch.insert(key, row);
-                }
-                None => batch.remove(key),
-            }
-        }
-        let (key, row) = next.to_row();
-        batch.insert(key, row);
-        point("store: before a batch");
-        // A reader that sees one row of the batch looks for the others too.
-        self.overlay.add(&overlay);
-        self.with(|sled| sled.tree.apply_batch(batch))?;
-        point("store: a batch is applied");
-        (writing.integrity, writing.overlay) = (next, overlay);
-        self.overlay.set(&writing.overlay);
-        Ok(())
+    /// Rewrites everything, so that the files contain nothing of what was removed or overwritten.
+    pub fn vacuum(&self) -> Result<(), Error> {
+        self.engine.vacuum()
     }
 
-    fn sync(&self, writing: &Writing) -> Result<(), Error> {
-        self.with(|sled| sled.tree.flush())?;
-        point("store: flushed");
-        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
-        disk::sync_data(&sled.file).map_err(|error| self.error(ErrorKind::from_io(error)))?;
-        point("store: on disk");
-        self.commits.write(writing.integrity.commits).map_err(|error| self.error(ErrorKind::from_io(error)))?;
-        point("store: committed");
-        Ok(())
-    }
-
-    /// Compares the rows with the integrity record and opens the files; lays a store down that is new.
-    fn check(&self) -> Result<(), Error> {
-        let stored: Option<IntegrityRecord> = self.meta(MetaKey::Integrity)?;
-        let committed = self.commits.read().map_err(|error| self.error(ErrorKind::from_io(error)))?;
-        let Some(stored) = stored else {
-            if self.with(|sled| Ok(sled.tree.is_empty()))? && committed.is_none() {
-                let mut batch = Batch::default();
-                batch.put_meta(MetaKey::Format, &row::FORMAT);
-                self.commit(batch)?;
-                // The names of its files, and its own.
-                let named = disk::sync_folder(&self.dir.join("store")).and_then(|()| disk::sync_folder(&self.dir));
-                return named.map_err(|error| self.error(ErrorKind::from_io(error)));
-            }
-            return Err(self.error(ErrorKind::Damaged("its integrity record is missing".into())));
-        };
-        match self.meta::<u32>(MetaKey::Format)? {
-            Some(row::FORMAT_OLDEST..=row::FORMAT) => {}
-            Some(format) => return Err(self.error(ErrorKind::Newer { format })),
-            None => return Err(self.error(ErrorKind::Damaged("its format row is missing".into()))),
-        }
-        if committed.is_some_and(|committed| stored.commits < committed) {
-            return Err(self.error(ErrorKind::Damaged("its latest changes are missing".into())));
-        }
-        Keyspace::all_filed().try_for_each(|space| self.open_file(space))?;
-        let mut writing = self.writing();
-        let mut found = IntegrityRecord { commits: stored.commits, ..IntegrityRecord::default() };
-        let mut stale = Vec::new();
-        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
-        let mut rows = sled.tree.iter();
-        while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
-            let generation = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?.generation;
-            found.add_row(&key, &row);
-            let Some(space) = Keyspace::filed(&key) else { continue };
-            if generation >= self.file_of(space).meta().generation {
-                *writing.overlay.entry(space).or_default() += 1;
-            } else if stale.last() != Some(&space) {
-                stale.push(space);
-            }
-        }
-        if found != stored {
-            let message = format!("it should hold {} rows and holds {}, or others", stored.rows, found.rows);
-            return Err(self.error(ErrorKind::Damaged(message)));
-        }
-        writing.integrity = stored;
-        self.overlay.set(&writing.overlay);
-        drop(rows);
-        drop(guard);
-        self.remove_unnamed()?;
-        if self.is_full {
-            return Ok(());
-        }
-        stale.into_iter().try_for_each(|space| self.purge_superseded(&mut writing, space))
-    }
-
-    /// The file of a space as it is now; one without rows where there is none.
-    fn file_of(&self, space: Keyspace) -> Arc<SsTable> {
-        self.files.read().unwrap_or_else(PoisonError::into_inner).get(&space).cloned().unwrap_or_default()
-    }
-
-    fn writing(&self) -> MutexGuard<'_, Writing> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Asks sled.
-    fn with<T>(&self, call: impl FnOnce(&Sled) -> sled::Result<T>) -> Result<T, Error> {
-        let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
-        let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
-        catch_panic(|| call(sled)).map_err(|kind| self.error(kind))
+    /// Rewrites the part of the store that takes much more room than its rows; returns whether it did. Must not be called
+    /// while this thread walks over rows.
+    pub fn maybe_vacuum(&self) -> Result<bool, Error> {
+        self.engine.maybe_vacuum()
     }
 
     fn parse<T: DeserializeOwned>(&self, space: Keyspace, name: &str, payload: &[u8]) -> Result<T, Error> {
-        serde_json::from_slice(payload).map_err(|_| self.row_error(&space.key(name), row::RowFault::Content))
+        serde_json::from_slice(payload).map_err(|_| Error::of_row(&self.home.place(), &space.key(name)))
+    }
+}
+
+/// Rows that become part of the store together. Where they are few, that is a commit like any other; otherwise it costs as
+/// much as rewriting their spaces.
+pub struct BulkLoader<'a>(Box<dyn BulkLoad + 'a>);
+
+impl BulkLoader<'_> {
+    /// Adds the rows of a batch.
+    pub fn add(&mut self, batch: Batch) -> Result<(), Error> {
+        self.0.add(batch)
     }
 
-    fn error(&self, kind: ErrorKind) -> Error {
-        if matches!(kind, ErrorKind::Full) {
-            self.ran_full();
-        }
-        Error { dir: self.dir.clone(), kind }
+    /// Makes all of it part of the store; on disk when it returns.
+    pub fn commit(self) -> Result<(), Error> {
+        self.0.commit()
     }
 
-    fn row_error(&self, key: &[u8], fault: row::RowFault) -> Error {
-        self.error(match fault {
-            row::RowFault::Version(version) => ErrorKind::Newer { format: version.into() },
-            row::RowFault::Checksum | row::RowFault::Content => {
-                ErrorKind::Damaged(format!("row {} does not fit its checksum or its form", Keyspace::shown(key)))
-            }
-        })
+    /// The same with `rows` of one space, which come in order of key after those that were added. Where one of them fails,
+    /// nothing is part of the store.
+    pub fn commit_with<E: From<Error>>(self, rows: impl IntoIterator<Item = Result<Batch, E>>) -> Result<(), E> {
+        let mut failure = None;
+        let mut rows = rows.into_iter().map(|row| {
+            row.map_err(|error| {
+                failure = Some(error);
+                Interrupted
+            })
+        });
+        let done = self.0.commit_with(&mut rows);
+        failure.map_or_else(|| Ok(done?), Err)
     }
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_that_is_interrupted_says_why_and_leaves_nothing() {
+        #[derive(Debug)]
+        enum LoadFailure {
+            Source,
+            Store,
+        }
+        impl From<Error> for LoadFailure {
+            fn from(_: Error) -> Self {
+                Self::Store
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        for count in [0, 2000] {
+            let put = |number: u32| {
+                let mut batch = Batch::default();
+                batch.put(Keyspace::Synced, &format!("{number:06}"), &number);
+                Ok(batch)
+            };
+            let rows = (0..count).map(put).chain([Err(LoadFailure::Source)]);
+            let outcome = store.bulk_load().commit_with(rows);
+            assert!(matches!(outcome, Err(LoadFailure::Source)), "{count}: {outcome:?}");
+            assert!(store.is_empty(Keyspace::Synced, "").unwrap());
+        }
+    }
+}

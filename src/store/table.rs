@@ -116,7 +116,7 @@ impl<I: RowId, T> Table<I, T> {
         mut visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let prefix = Self::prefix(group);
-        store.try_scan(self.space, &prefix, |name, payload| visit(&name[prefix.len()..], payload))
+        store.scan(self.space, &prefix, |name, payload| visit(&name[prefix.len()..], payload))
     }
 
     /// Walks the ids of a group, likewise.
@@ -162,7 +162,7 @@ impl<I: RowId, T: DeserializeOwned> Table<I, T> {
         mut take: impl FnMut(I, T),
     ) -> Result<(), Error> {
         let prefix = Self::prefix(group);
-        store.try_scan(self.space, &prefix, |name, payload| {
+        store.scan(self.space, &prefix, |name, payload| {
             if wanted(payload)
                 && let Some(id) = I::parse(&name[prefix.len()..])
             {
@@ -201,6 +201,7 @@ impl Store {
             let is_key =
                 |job: &JobName| [MetaKey::Job(job), MetaKey::Counts(job)].iter().any(|key| key.to_string() == name);
             jobs.extend(of_job.filter(is_key));
+            Ok(())
         })?;
         Ok(jobs)
     }
@@ -218,6 +219,7 @@ impl Store {
                     batch.remove(*space, name);
                     erased.push(row);
                 }
+                Ok(())
             })?;
         }
         Ok(erased)

@@ -19,7 +19,7 @@ use crate::disk;
 use crate::operator::PlanFile;
 use crate::reconcile::{Report, RunObserver};
 use crate::record::{JobName, Target};
-use crate::store::{self, Store};
+use crate::store::{self, Home, Store};
 
 /// Where a command finds what it works on.
 pub(crate) enum Backend {
@@ -56,7 +56,7 @@ impl Deref for StoreRef {
 
 /// A store that no other code uses meanwhile.
 pub(crate) enum ExclusiveAccess {
-    Own(PathBuf),
+    Own(Home),
     Daemon(ExclusiveStore),
 }
 
@@ -64,7 +64,7 @@ impl ExclusiveAccess {
     /// Takes it, for what uses it up.
     pub(crate) fn take(&mut self) -> Result<Store, store::Error> {
         match self {
-            Self::Own(dir) => Store::open(dir),
+            Self::Own(home) => Store::open(&*home),
             Self::Daemon(alone) => alone.take(),
         }
     }
@@ -82,7 +82,7 @@ impl Backend {
     /// The store, shared with its readers.
     pub(crate) async fn store(&self, config: &Config) -> Result<StoreRef, Failure> {
         Ok(match self {
-            Self::Here(_) => StoreRef::Own(Box::new(Store::open(&config.state.dir)?)),
+            Self::Here(_) => StoreRef::Own(Box::new(Store::open(&config.state.home)?)),
             Self::Daemon(lent) => StoreRef::Shared(lent.engine.store().await?),
         })
     }
@@ -90,7 +90,7 @@ impl Backend {
     /// The store for this command alone; runs of the daemon are preempted.
     pub(crate) async fn alone(&self, config: &Config) -> ExclusiveAccess {
         match self {
-            Self::Here(_) => ExclusiveAccess::Own(config.state.dir.clone()),
+            Self::Here(_) => ExclusiveAccess::Own(config.state.home.clone()),
             Self::Daemon(lent) => ExclusiveAccess::Daemon(lent.engine.alone().await),
         }
     }

@@ -12,14 +12,12 @@
 
 use std::ffi::CString;
 use std::io;
-use std::path::Path;
 
 use nix::unistd::{Uid, User, geteuid, initgroups, setgid, setuid};
 
 use crate::cli::ui::{Failure, Message};
 use crate::config::{Account, Config, StateOptions};
 use crate::history::acting_user;
-use crate::store;
 
 /// Becomes the state's account, where this is root and that another.
 pub(crate) fn become_owner(config: &mut Config) -> Result<(), Failure> {
@@ -67,7 +65,7 @@ fn other(state: &StateOptions) -> Result<Option<User>, Failure> {
     match user {
         Some(user) if !user.uid.is_root() => Ok(Some(user)),
         _ => {
-            store::check_state_dir(Path::new(&state.dir))?;
+            state.home.check()?;
             Ok(None)
         }
     }

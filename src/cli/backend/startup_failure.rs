@@ -16,7 +16,7 @@ use crate::daemon::StartError;
 use crate::fault::chain;
 use crate::notify::{Notifier, Outage};
 use crate::status::Counters;
-use crate::store;
+use crate::store::Home;
 
 /// The longest that telling may hold up the end of the process: the next start tries again what did not arrive.
 const TELLING_MAX: Duration = Duration::from_secs(20);
@@ -31,7 +31,7 @@ pub(crate) async fn tell_of_configuration(host: &Backend, failure: &Failure) {
     }
     // The notice is remembered next to the state: root would leave files there that the daemon can't use.
     let prepared = become_owner_of(&remains.state)
-        .and_then(|()| store::create_state_dir(&remains.state.dir).map_err(Failure::from))
+        .and_then(|()| remains.state.home.create().map_err(Failure::from))
         .map_err(|failure| chain(failure.error()));
     if let Err(error) = prepared {
         tracing::warn!(error, "there can be no notice that the daemon did not start: {error}");
@@ -42,11 +42,11 @@ pub(crate) async fn tell_of_configuration(host: &Backend, failure: &Failure) {
         Some(errors) => errors.problems.iter().map(ToString::to_string).collect(),
         None => vec![chain(error)],
     };
-    deliver(&remains.state.dir, &remains.notify, &Outage::at_start("configuration", reasons)).await;
+    deliver(&remains.state.home, &remains.notify, &Outage::at_start("configuration", reasons)).await;
 }
 
 /// The daemon could not start under a configuration that is good in itself.
-pub(crate) async fn tell(state_dir: &Path, notify: &Notify, socket: Option<&Path>, error: &StartError) {
+pub(crate) async fn tell(home: &Home, notify: &Notify, socket: Option<&Path>, error: &StartError) {
     // Who starts a second daemon sees that it is refused, and the first one works.
     if socket.is_some_and(|socket| UnixStream::connect(socket).is_ok()) {
         return;
@@ -56,12 +56,12 @@ pub(crate) async fn tell(state_dir: &Path, notify: &Notify, socket: Option<&Path
         error => Outage::at_start("start", vec![chain(error)]),
     };
     if !notify.is_off() {
-        deliver(state_dir, notify, &trouble).await;
+        deliver(home, notify, &trouble).await;
     }
 }
 
-async fn deliver(state_dir: &Path, notify: &Notify, trouble: &Outage) {
-    let mut teller = match Notifier::open(state_dir, notify, &Arc::new(Counters::default())) {
+async fn deliver(home: &Home, notify: &Notify, trouble: &Outage) {
+    let mut teller = match Notifier::open(home, notify, &Arc::new(Counters::default())) {
         Ok(teller) => teller,
         Err(error) => {
             let error = chain(&error);

@@ -11,7 +11,6 @@ use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
-use crate::store;
 
 /// The most pages that `--all` reads.
 const PAGES_MAX: usize = 20_000;
@@ -61,7 +60,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
 
 /// The client with its record of requests sent, which counts these with those of `sync` (law 12).
 fn client(config: &Config) -> Result<Client, Failure> {
-    store::create_state_dir(&config.state.dir)?;
+    config.state.home.create()?;
     Ok(Client::new(&config.api, &Clock::system())?)
 }
 

@@ -25,7 +25,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
         return Err(Failure::failed(Message(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
     };
-    notify::forget(&config.state.dir).map_err(|error| {
+    notify::forget(&config.state.home).map_err(|error| {
         Failure::failed(Message(format!("notices of rejected rows could not be forgotten: {error}")))
     })?;
     for job in &forgotten.dropped_reports {

@@ -22,15 +22,15 @@ const CHANGES_MAX: usize = 1000;
 /// Reads nothing but the audit files: it works while a run is under way, and with a damaged store.
 pub(crate) fn run(ui: &Ui, host: &Backend, args: &HistoryArgs) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::State)?;
-    let dir = &config.state.dir;
+    let home = &config.state.home;
     match args.run {
         None => {
-            let past = HistoryQuery::read(dir).map_err(|error| Failure::unreadable(dir, error))?;
+            let past = HistoryQuery::read(home).map_err(|error| Failure::unreadable(home, error))?;
             warn(ui, &past.damaged);
             list(ui, host, &past, args.limit);
         }
         Some(run) => {
-            let story = RunHistory::read(dir, run).map_err(|error| Failure::unreadable(dir, error))?;
+            let story = RunHistory::read(home, run).map_err(|error| Failure::unreadable(home, error))?;
             let story = story.ok_or_else(|| unknown(run))?;
             warn(ui, &story.damaged);
             tell(ui, &story, args.show_values);

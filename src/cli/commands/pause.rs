@@ -13,14 +13,13 @@ use crate::clock::Clock;
 use crate::config::{Config, Needs};
 use crate::reconcile::{self, Pause, PauseScope};
 use crate::record::JobName;
-use crate::store;
 
 pub(crate) fn pause(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let job = args.job.as_deref().map(|name| session::job(&config, name)).transpose()?.map(|job| &job.name);
-    store::create_state_dir(&config.state.dir)?;
+    config.state.home.create()?;
     let changed =
-        reconcile::pause(&config.state.dir, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
+        reconcile::pause(&config.state.home, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
     host.decided(None);
     let what = job.map_or("all jobs are".to_owned(), |job| format!("job {job} is"));
     let already = if changed { "" } else { " already" };
@@ -32,8 +31,8 @@ pub(crate) fn resume(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, 
     // A job that is out of the configuration by now may be resumed too.
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;
-    store::create_state_dir(&config.state.dir)?;
-    let dir = &config.state.dir;
+    config.state.home.create()?;
+    let dir = &config.state.home;
     let fail = |error: io::Error| unwritten(&config, &error);
     let lifted = reconcile::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;
     if !lifted.is_empty() {
@@ -57,7 +56,7 @@ pub(crate) fn resume(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, 
 
 fn show(ui: &Ui, config: &Config, word: &str, changed: bool, text: &str) -> Result<Exit, Failure> {
     if ui.json {
-        let pauses = reconcile::pauses(&config.state.dir).map_err(|error| unwritten(config, &error))?;
+        let pauses = reconcile::pauses(&config.state.home).map_err(|error| unwritten(config, &error))?;
         let pauses: Vec<Value> = pauses.iter().map(document).collect();
         ui.document(&json!({"version": 1, word: changed, "pauses": pauses}));
     } else {
@@ -82,5 +81,5 @@ pub(crate) fn document(pause: &Pause) -> Value {
 }
 
 fn unwritten(config: &Config, error: &io::Error) -> Failure {
-    Failure::failed(Message(format!("the pauses under {} can't be used: {error}", config.state.dir.display())))
+    Failure::failed(Message(format!("the pauses under {} can't be used: {error}", config.state.home)))
 }

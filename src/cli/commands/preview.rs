@@ -31,8 +31,8 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let key = args.key.as_deref().map(|key| Key::new(key).ok_or_else(|| Failure::usage("a key can't be empty")));
     let key = key.transpose()?;
     let next = peek(job, None, &Clock::system())?;
-    let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(&config.state.dir));
-    let access = Access::of_a_person(&clock, &logins, &config.state.dir);
+    let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(config.state.home.spill_dir()));
+    let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());
     let seen = next.job().map(|job| look(ui, job, access, key.as_ref(), args.limit)).transpose()?;
     let (seen, from) = seen.unwrap_or_default();
     if ui.json {

@@ -40,7 +40,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
     if ui.json {
         ui.document(&json!({
             "version": 1,
-            "state_dir": config.state.dir,
+            "state_dir": config.state.home.folder(),
             "rebuilt": is_dropped,
             "damage": damage.map(|error| error.kind.to_string()),
             "known": seen.map(|seen| seen.known),

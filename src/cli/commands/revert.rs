@@ -18,8 +18,8 @@ const LISTED_MAX: usize = 100;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RevertArgs) -> Result<Exit, Failure> {
     let config = session::configuration(ui, host)?;
-    let dir = &config.state.dir;
-    let story = RunHistory::read(dir, args.run).map_err(|error| Failure::unreadable(dir, error))?;
+    let home = &config.state.home;
+    let story = RunHistory::read(home, args.run).map_err(|error| Failure::unreadable(home, error))?;
     let story = story.ok_or_else(|| history::unknown(args.run))?;
     if story.changes.is_empty() {
         return Err(Failure::failed(Message(format!("run {} changed no one, so there is nothing to undo", args.run))));

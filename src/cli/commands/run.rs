@@ -19,10 +19,10 @@ pub(crate) async fn run(host: &Backend, commands: Arc<dyn Commands>) -> Result<E
         }
     };
     let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
-    let (state_dir, notify, socket) = (config.state.dir.clone(), config.notify.clone(), config.control.socket.clone());
+    let (home, notify, socket) = (config.state.home.clone(), config.notify.clone(), config.control.socket.clone());
     let served = daemon::serve(config, &Clock::system(), commands).await;
     if let Err(error) = &served {
-        startup_failure::tell(&state_dir, &notify, socket.as_deref(), error).await;
+        startup_failure::tell(&home, &notify, socket.as_deref(), error).await;
     }
     served.map_err(|error| match error {
         StartError::Store(error) => Failure::from(error),

@@ -21,7 +21,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let store = host.store(&config).await?;
     let clock = Clock::system();
     // Pauses that can't be read are an error here, though the page is shown without them.
-    reconcile::pauses(&config.state.dir).map_err(Failure::failed)?;
+    reconcile::pauses(&config.state.home).map_err(Failure::failed)?;
     let now = clock.now();
     let budget = match host {
         Backend::Here(_) => BudgetState::of(&config.api, &clock),
@@ -34,7 +34,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
         Backend::Here(_) => (None, None),
         Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
     };
-    let unheard = NoticeStore::open(&config.state.dir).unheard();
+    let unheard = NoticeStore::open(&config.state.home).unheard();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -42,7 +42,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
             "jobs": views.iter().map(document).collect::<Vec<_>>(),
             "budget": {"used": budget.used, "limit": budget.limit, "blocked_until": budget.blocked_until,
                 "finish": budget.finish},
-            "state_dir": config.state.dir,
+            "state_dir": config.state.home.folder(),
             "disk_full": is_full,
             "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
             "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
@@ -52,8 +52,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     } else {
         lines(ui, &config, &views);
         if is_full {
-            let text =
-                format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.dir.display());
+            let text = format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.home);
             ui.line(ui.paint(Paint::Red, &text));
         }
         if let Some(Refused { at, reason }) = &refused {
@@ -184,5 +183,5 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
             ui.line(format!("  due next {next:.0}"));
         }
     }
-    ui.line(format!("state: {}", config.state.dir.display()));
+    ui.line(format!("state: {}", config.state.home));
 }

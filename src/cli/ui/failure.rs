@@ -3,12 +3,11 @@
 use std::error::Error;
 use std::fmt;
 use std::io;
-use std::path::Path;
 
 use crate::api;
 use crate::config;
 use crate::reconcile::{self, Status};
-use crate::store;
+use crate::store::{self, Home};
 
 /// How a command ended, in order of the exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,12 +107,10 @@ impl Failure {
     }
 
     /// The audit files under a state folder could not be read or written.
-    pub(crate) fn unreadable(dir: &Path, error: io::Error) -> Self {
-        let words = format!("the audit files under {}: {error}", dir.display());
+    pub(crate) fn unreadable(home: &Home, error: io::Error) -> Self {
+        let words = format!("the audit files under {home}: {error}");
         match error.kind() {
-            io::ErrorKind::PermissionDenied => {
-                Self::usage(words).hint(format!("run as the owner of {}", dir.display()))
-            }
+            io::ErrorKind::PermissionDenied => Self::usage(words).hint(format!("run as the owner of {home}")),
             _ => Self::failed(words),
         }
     }
@@ -151,13 +148,13 @@ impl Failure {
 
 impl From<store::Error> for Failure {
     fn from(error: store::Error) -> Self {
-        let dir = error.dir.display().to_string();
+        let place = error.place.clone();
         match &error.kind {
             store::ErrorKind::InUse { .. } => {
                 Self::new(Exit::InUse, error).hint("wait until it has ended; one process at a time owns the state")
             }
             store::ErrorKind::Permission => {
-                Self::usage(error).hint(format!("run as the owner of {dir}, or set state.dir to a folder of your own"))
+                Self::usage(error).hint(format!("run as the owner of the {place}, or set state.dir to a folder of your own"))
             }
             store::ErrorKind::Owner { uid } | store::ErrorKind::Exposed { uid: Some(uid), .. } => {
                 let user = crate::history::user_of(*uid).unwrap_or_else(|| uid.to_string());

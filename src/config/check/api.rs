@@ -1,12 +1,11 @@
 //! Checks `[api]`.
 
-use std::path::Path;
-
 use jiff::SignedDuration;
 
 use super::section::Section;
 use super::{credential, url};
 use crate::api::{Options, Paths};
+use crate::store::Home;
 
 /// What the service grants in a minute (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
@@ -17,7 +16,7 @@ const PAGE_SIZE_MAX: i64 = 10_000;
 /// The file under `state.dir` that keeps the times of sent requests.
 const BUDGET_FILE: &str = "budget";
 
-pub(super) fn check(api: &Section<'_>, state_dir: &Path) -> Option<Options> {
+pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
     let base_url = base_url(api);
     let credential = credential::check(api);
     let requests_per_minute = requests_per_minute(api);
@@ -38,7 +37,7 @@ pub(super) fn check(api: &Section<'_>, state_dir: &Path) -> Option<Options> {
         page_size: page_size.unwrap_or(usual.page_size),
         ca_file,
         proxy,
-        budget_file: Some(state_dir.join(BUDGET_FILE)),
+        budget_file: home.folder().map(|dir| dir.join(BUDGET_FILE)),
         ..usual
     })
 }

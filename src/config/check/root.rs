@@ -17,6 +17,7 @@ use crate::config::options::{Control, Job, Needs, StateOptions};
 use crate::history::Retention;
 use crate::record::{JobName, Target};
 use crate::source::Source;
+use crate::store::Home;
 
 /// The longest path that a socket may have on Linux, in bytes.
 const SOCKET_PATH_MAX: usize = 107;
@@ -65,7 +66,7 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     let notify = Notify { page: status.url.clone(), ..notify };
     let kept = top.section("retention");
     let retention = retention(&kept);
-    let api = api::check(&top.section("api"), &state.dir);
+    let api = api::check(&top.section("api"), &state.home);
     let jobs = top.sections("job");
     if jobs.is_empty() && needs.jobs() && !top.is_bad("job") {
         top.problem("job", "there is no job", Some("add one with [[job]]"));
@@ -106,7 +107,7 @@ fn state(state: &Section<'_>) -> StateOptions {
     let dir = state.filled("dir").map_or_else(standard, |written| ground.path(written));
     let full_pull = state.positive_duration("full_pull");
     let account = Account::of(state.filled("user"), &ground.config, Some(&dir));
-    StateOptions { dir, full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
+    StateOptions { home: Home::Folder(dir), full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
 }
 
 /// An empty text turns the socket off.

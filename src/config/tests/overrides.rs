@@ -1,5 +1,7 @@
 //! What the environment lays over the file.
 
+use std::path::Path;
+
 use secrecy::ExposeSecret;
 
 use super::support::{API, JOB, Place, check};
@@ -22,7 +24,7 @@ fn a_variable_overrides_the_file() {
         .unwrap();
     assert_eq!(config.api.base_url, "https://other.example.com/v2");
     assert_eq!(config.api.requests_per_minute, 7);
-    assert_eq!(config.state.dir.to_str(), Some("/tmp/state"));
+    assert_eq!(config.state.home.folder(), Some(Path::new("/tmp/state")));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
     let Credential::Client { client_id, secret, scopes, .. } = config.api.credential else { panic!("not a client") };
     assert_eq!(client_id, "007");

@@ -1,5 +1,6 @@
 //! What a good configuration becomes.
 
+use std::path::Path;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -10,6 +11,7 @@ use crate::config::{Job, Mode, Protection, StateOptions};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits, OnDrift, Writes};
 use crate::source::Source;
 use crate::source::csv::{self, Encoding};
+use crate::store::Home;
 
 fn file(job: &Job) -> &csv::Options {
     match &job.source {
@@ -25,7 +27,7 @@ fn what_is_left_out_has_its_default() {
     assert_eq!(config.api.requests_per_minute, 100);
     assert_eq!(config.api.timeout, Duration::from_secs(60));
     assert_eq!(config.api.page_size, 1000);
-    assert_eq!(config.state.dir.to_str(), Some("/var/lib/rosterd"));
+    assert_eq!(config.state.home.folder(), Some(Path::new("/var/lib/rosterd")));
     assert_eq!(config.state.full_pull, StateOptions::FULL_PULL);
     assert_eq!(config.source_path, place.dir.path().join("config.toml"));
     assert!(config.warnings.is_empty(), "{:?}", config.warnings);
@@ -106,7 +108,7 @@ segment = "{{ department }}"
     assert!(matches!(config.api.credential, Credential::ApiKeyBasic(_)));
     assert_eq!((config.api.requests_per_minute, config.api.page_size), (20, 200));
     assert_eq!(config.api.timeout, Duration::from_secs(120));
-    assert_eq!(config.state.dir, place.dir.path().join("state"));
+    assert_eq!(config.state.home, Home::Folder(place.dir.path().join("state")));
     assert_eq!(config.state.full_pull, SignedDuration::from_hours(48));
     let job = &config.jobs[0];
     assert_eq!(job.name.as_str(), "employees");

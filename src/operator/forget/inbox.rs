@@ -72,7 +72,7 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key, forgotten: &mut For
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, forgotten: &mut Forgotten) -> io::Result<()> {
     let files = &mut forgotten.files;
-    let staging = Staging::of(store.dir(), &job.name);
+    let staging = Staging::of(store.home().spill_dir(), &job.name);
     match staging.open_report() {
         Ok(None) => {}
         Ok(Some(report)) => {
@@ -145,7 +145,9 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
         Ok(folder) if folder.is_marked() => folder,
         // It was never used.
         Ok(_) => return Ok(()),
-        Err(inbox::Error::Missing(_)) if !Staging::of(store.dir(), &job.name).dir().exists() => return Ok(()),
+        Err(inbox::Error::Missing(_)) if !Staging::of(store.home().spill_dir(), &job.name).dir().exists() => {
+            return Ok(());
+        }
         Err(error) => return Err(io::Error::other(error)),
     };
     let scratch = scratch(store)?;
@@ -171,7 +173,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
 }
 
 fn scratch(store: &Store) -> io::Result<TempDir> {
-    tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir())
+    tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir())
 }
 
 impl Searched<'_> {

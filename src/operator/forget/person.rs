@@ -28,7 +28,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         // them made a second time.
         mirror::force_full_listing(&mut batch, &store, target)?;
     }
-    forgotten.lines = history::forget(store.dir(), key).map_err(ForgetError::Audit)?;
+    forgotten.lines = history::forget(store.home(), key).map_err(ForgetError::Audit)?;
     let failed = inbox::forget(&store, jobs, key, &mut forgotten);
     let unfinished = store.meta::<bool>(MetaKey::Forgetting)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
@@ -43,7 +43,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         let index = Index::load(&store, job)?;
         Index::save(&store, job, (0..index.len()).map(|at| index.entry(at)))?;
     }
-    Audit::new(store.dir()).append(Decided::new(clock.now(), "forgot a person")).map_err(ForgetError::Audit)?;
+    Audit::new(store.home()).append(Decided::new(clock.now(), "forgot a person")).map_err(ForgetError::Audit)?;
     store.vacuum()?;
     let mut batch = Batch::default();
     batch.remove_meta(MetaKey::Forgetting);

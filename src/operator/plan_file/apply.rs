@@ -140,7 +140,7 @@ impl Application<'_> {
         }
         let (job, why) = (Some(job.name.clone()), Some(format!("plan {}", self.file.id())));
         let decided = Decided { job, why, ..Decided::new(now, "applied") };
-        Audit::new(store.dir()).append(decided).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
+        Audit::new(store.home()).append(decided).map_err(|error| Error::Push(crate::push::Error::Audit(error)))
     }
 }
 

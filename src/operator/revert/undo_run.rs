@@ -111,7 +111,7 @@ pub async fn revert(context: &Context<'_>, job: &Job, story: &RunHistory) -> Res
     let mut line = begun.ended(context, job, &reverted.report);
     line.reverts = Some(story.run);
     line.by = Some(acting_user());
-    Audit::new(context.store.dir()).append(line).map_err(Error::History)?;
+    Audit::new(context.store.home()).append(line).map_err(Error::History)?;
     Ok(Reverted { run: Some(begun.run), ..reverted })
 }
 
@@ -148,7 +148,8 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
 fn plan_of(store: &Store, part: &Job, guarded: &Guarded) -> JobPlan {
     let waits = |held: &Held| Held { key: held.key.clone(), reason: held.reason.clone(), change: None, other: None };
     let off = (part.writes == Writes::Off).then(|| "writes = \"off\": nothing is sent, approved or not".to_owned());
-    let blocked = pause::reason(store.dir(), &part.name).map(|reason| Block::Paused(reason.text)).into_iter().collect();
+    let blocked =
+        pause::reason(store.home(), &part.name).map(|reason| Block::Paused(reason.text)).into_iter().collect();
     let held = guarded.held.iter().map(waits).collect();
     JobPlan { held, blocked, notes: off.into_iter().collect(), ..JobPlan::nothing(part, store) }
 }

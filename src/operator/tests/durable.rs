@@ -57,13 +57,13 @@ fn decide(dir: &Path, at: &str) {
 
 fn recorded(dir: &Path) -> Vec<String> {
     let mut told = Vec::new();
-    assert_eq!(read(dir, |entry| told.push(entry.at().to_string())).unwrap(), []);
+    assert_eq!(read(&dir.into(), |entry| told.push(entry.at().to_string())).unwrap(), []);
     told
 }
 
 /// Whether there is a pause that says since when.
 fn is_paused(dir: &Path) -> bool {
-    pauses(dir).unwrap().iter().any(|pause| pause.note.as_ref().is_some_and(|note| note.since == clock().now()))
+    pauses(&dir.into()).unwrap().iter().any(|pause| pause.note.as_ref().is_some_and(|note| note.since == clock().now()))
 }
 
 /// What is done before the disk begins to forget, what is confirmed then, and whether it is there after the power failed.
@@ -129,18 +129,18 @@ fn law_9_a_line_of_the_audit_file_outlives_a_power_cut() {
 
 #[test]
 fn a_pause_outlives_a_power_cut() {
-    let paused = |dir: &Path| assert!(pause(dir, &clock(), None).unwrap());
+    let paused = |dir: &Path| assert!(pause(&dir.into(), &clock(), None).unwrap());
     check("the first one", |_| (), paused, is_paused);
     let before = |dir: &Path| {
         paused(dir);
-        resume(dir, &clock(), None).unwrap();
+        resume(&dir.into(), &clock(), None).unwrap();
     };
     check("a later one", before, paused, is_paused);
-    let is_recorded = |dir: &Path| pauses(dir).unwrap()[0].note.as_ref().is_some_and(|note| note.recorded);
+    let is_recorded = |dir: &Path| pauses(&dir.into()).unwrap()[0].note.as_ref().is_some_and(|note| note.recorded);
     check("that the audit file has it", |_| (), paused, is_recorded);
-    check("an alarm", |_| (), |dir| alarm(dir, &clock(), "it emptied mobile").unwrap(), is_paused);
-    let resumed = |dir: &Path| assert_eq!(resume(dir, &clock(), None).unwrap().len(), 1);
-    check("the end of one", paused, resumed, |dir| pauses(dir).unwrap().is_empty());
+    check("an alarm", |_| (), |dir| alarm(&dir.into(), &clock(), "it emptied mobile").unwrap(), is_paused);
+    let resumed = |dir: &Path| assert_eq!(resume(&dir.into(), &clock(), None).unwrap().len(), 1);
+    check("the end of one", paused, resumed, |dir| pauses(&dir.into()).unwrap().is_empty());
 }
 
 #[test]

@@ -97,7 +97,7 @@ impl Rig {
 
     fn bench(&self) -> Bench {
         let config = config::load(&self.dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-        let store = Store::open(&config.state.dir).unwrap();
+        let store = Store::open(&config.state.home).unwrap();
         let client = Client::new(&config.api, &self.clock).unwrap();
         Bench { config, store, client }
     }
@@ -172,7 +172,7 @@ impl Rig {
     /// The changes that the audit file tells of.
     fn changes(&self) -> Vec<Changed> {
         let mut told = Vec::new();
-        read(&self.state(), |entry| {
+        read(&self.state().into(), |entry| {
             told.extend(match entry {
                 AuditEvent::Change(changed) => Some(changed),
                 _ => None,

@@ -38,10 +38,10 @@ async fn law_10_a_run_that_fails_before_it_sends_verifies_them() {
 #[tokio::test]
 async fn a_paused_job_verifies_no_presence() {
     let (rig, _) = left_behind().await;
-    pause(&rig.state(), &rig.clock, None).unwrap();
+    pause(&rig.state().into(), &rig.clock, None).unwrap();
     rig.sync().await;
     assert_eq!(rig.count("staff.movement.put"), 0, "what is paused sends nothing that changes anything");
-    resume(&rig.state(), &rig.clock, None).unwrap();
+    resume(&rig.state().into(), &rig.clock, None).unwrap();
     rig.sync().await;
     assert_eq!(rig.count("staff.movement.put"), 1);
 }

@@ -24,10 +24,10 @@ async fn a_pause_stops_a_push_that_is_under_way() {
     rig.persons(0..100);
     rig.csv(&(0..100).map(|number| row(number, "Baker")).collect::<String>());
     let in_flight = rig.bench().client.in_flight();
-    let report = rig.sync_while(&When::outcome(|| assert!(pause(&rig.state(), &rig.clock, None).is_ok()))).await;
+    let report = rig.sync_while(&When::outcome(|| assert!(pause(&rig.state().into(), &rig.clock, None).is_ok()))).await;
     let sent = rig.count("staff.update");
     assert!(sent <= in_flight && report.status == Status::Held, "{sent} were sent: {report:?}");
-    resume(&rig.state(), &rig.clock, None).unwrap();
+    resume(&rig.state().into(), &rig.clock, None).unwrap();
     rig.sync().await;
     assert_eq!(rig.count("staff.update"), 100);
 }
@@ -41,7 +41,7 @@ async fn a_revert_leaves_alone_what_is_edited_while_it_is_under_way() {
     let id = rig.id(1);
     let watch = When::sending(|| rig.service.edit("staff", id, json!({"title": "Chief"})));
     let bench = rig.bench();
-    let story = RunHistory::read(&rig.state(), 2).unwrap().unwrap();
+    let story = RunHistory::read(&rig.state().into(), 2).unwrap().unwrap();
     revert(&bench.context(&rig.clock, &watch), &bench.config.jobs[0], &story).await.unwrap();
     assert_eq!([0, 1, 2].map(|number| rig.title(number)), ["Clerk", "Chief", "Clerk"]);
 }

@@ -28,9 +28,9 @@ pub(crate) fn read(
 
 /// Reads as a run does.
 pub(crate) fn accessed<T>(context: &Context<'_>, known: Option<&SourceState>, read: impl FnOnce(Access<'_>) -> T) -> T {
-    let logins = RefusedLogins::of_a_run(context.store.dir());
+    let logins = RefusedLogins::of_a_run(context.store.home().spill_dir());
     let stop = || context.watch.interrupted();
-    read(Access { known, clock: context.clock, logins: &logins, dir: context.store.dir(), stop: &stop })
+    read(Access { known, clock: context.clock, logins: &logins, dir: context.store.home().spill_dir(), stop: &stop })
 }
 
 /// Visits every row of a job's source, joined with those of its lookups. The mapping is bound at the first row, where the

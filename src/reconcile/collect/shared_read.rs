@@ -28,7 +28,7 @@ fn shared(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Error> {
     job.parts().for_each(|part| wanted.add(rows::mapping(part).wanted()));
     let state = JobState::load(context.store, &job.name)?;
     let source = rows::accessed(context, state.found.as_ref(), |access| {
-        job.source.cached(&wanted, access, context.store.dir())
+        job.source.cached(&wanted, access, context.store.home().spill_dir())
     })?;
     let part = |part: &Option<Box<Job>>| {
         part.as_ref().map(|part| Box::new(Job { source: source.clone(), ..Job::clone(part) }))

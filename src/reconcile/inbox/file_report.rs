@@ -3,7 +3,6 @@
 use crate::plan::HoldReason;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
-use std::path::Path;
 
 use jiff::civil::Date;
 use jiff::{Timestamp, Zoned};
@@ -20,6 +19,7 @@ use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::Report;
 use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
+use crate::store::Home;
 
 /// What is known of a file besides what its run came to.
 pub(crate) struct Known {
@@ -125,10 +125,10 @@ pub(crate) fn bad_rows(error: &Error) -> Vec<Rejected> {
 }
 
 /// What the audit files tell of runs that were cut off.
-pub(crate) fn confirmed(state_dir: &Path, job: &Job, runs: &[u64]) -> io::Result<BTreeMap<Key, Action>> {
+pub(crate) fn confirmed(home: &Home, job: &Job, runs: &[u64]) -> io::Result<BTreeMap<Key, Action>> {
     let mut confirmed = BTreeMap::new();
     if !runs.is_empty() {
-        history::read(state_dir, |entry| match entry {
+        history::read(home, |entry| match entry {
             AuditEvent::Change(change) if change.job == job.name && runs.contains(&change.run) => {
                 // Who was made and then changed was made.
                 confirmed.entry(change.key).or_insert(change.action);

@@ -19,7 +19,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let Some(options) = &job.inbox else { return Ok(Some((job.clone(), None))) };
     let state = JobState::load(store, &job.name)?;
     let Some(past) = state.inbox.past.last().filter(|past| !past.content.is_empty()) else { return Ok(None) };
-    let kept_copy = Staging::of(store.dir(), &job.name).kept_copy();
+    let kept_copy = Staging::of(store.home().spill_dir(), &job.name).kept_copy();
     if state.inbox.kept_copy.is_some() && kept_copy.exists() {
         return Ok(Some((over(job, kept_copy, Some(past.name.clone().into())), None)));
     }
@@ -28,7 +28,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     if !folder.is_marked() {
         return Ok(None);
     }
-    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.dir()).map_err(failed)?;
+    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
     let copy = scratch.path().join("copy");
     let end = format!("_{}", past.name);
     let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;

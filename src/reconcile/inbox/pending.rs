@@ -43,7 +43,7 @@ impl PendingWork {
         if !is_open(store, job)? {
             return Ok(Self::Nothing);
         }
-        let staging = Staging::of(store.dir(), &job.name);
+        let staging = Staging::of(store.home().spill_dir(), &job.name);
         let state = JobState::load(store, &job.name)?;
         if let (Mode::Full, Some(kept_copy), true) = (job.mode, state.inbox.kept_copy, staging.kept_copy().exists()) {
             let last = over(job, staging.kept_copy(), Some(kept_copy.name.clone().into()));

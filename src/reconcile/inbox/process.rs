@@ -86,7 +86,7 @@ impl<'a> InboxRun<'a> {
         if JobState::load(context.store, &job.name)?.inbox.marked && !folder.is_marked() {
             return Err(folder.unmarked().into());
         }
-        let staging = Staging::open(context.store.dir(), job).map_err(|error| copy_failed("it", error))?;
+        let staging = Staging::open(context.store.home().spill_dir(), job).map_err(|error| copy_failed("it", error))?;
         Ok(Self {
             context,
             job,
@@ -218,7 +218,7 @@ impl<'a> InboxRun<'a> {
     /// What the run over a copy came to, and where the file goes; `None` where it stays.
     async fn run_over(&self, job: &Job, mirrors: &mut Mirrors, begun: &StartedRun) -> (Report, Option<Destination>) {
         let result = run_job(self.context, job, mirrors, self.narrow, begun).await;
-        let is_paused = pause::reason(self.context.store.dir(), &self.job.name).is_some();
+        let is_paused = pause::reason(self.context.store.home(), &self.job.name).is_some();
         match result {
             Ok(mut report) if report.details.nothing_taken => {
                 report.details.note = Some(FileNote::TooFew);
@@ -240,7 +240,7 @@ impl<'a> InboxRun<'a> {
     /// What those who dropped a file get back; `runs` are those that read it before they were cut off.
     fn hr_report(&self, report: &Report, name: &str, runs: &[u64]) -> Result<HrReport, Error> {
         let state = JobState::load(self.context.store, &self.job.name)?;
-        let before = file_report::confirmed(self.context.store.dir(), self.job, runs).map_err(Error::History)?;
+        let before = file_report::confirmed(self.context.store.home(), self.job, runs).map_err(Error::History)?;
         let columns = state.found.as_ref().and_then(SourceState::file).map(|found| found.columns.as_slice());
         let headings = file_report::headings(self.job, &Columns::new(columns.unwrap_or_default()));
         let known = file_report::Known { before, headings, language: self.job.hr_report.language };

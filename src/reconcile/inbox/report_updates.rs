@@ -9,7 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::io;
-use std::path::Path;
 
 use jiff::Timestamp;
 
@@ -26,7 +25,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::named_as;
 use crate::record::{Action, JobName, Key, reveal};
 use crate::source::inbox::Folder;
-use crate::store::{self, Store};
+use crate::store::{self, Home, Store};
 
 /// A file that was read after one of which something waits.
 pub(crate) struct LaterFile<'a> {
@@ -106,7 +105,7 @@ impl OpenReport {
 
     /// Says what was done before the next file was read, and refers to that for everything else.
     fn supersede(&mut self, store: &Store, job: &Job, newer: &LaterFile<'_>) -> Result<bool, Error> {
-        let done = done(store.dir(), self.hr_report.at.timestamp(), newer.run).map_err(Error::History)?;
+        let done = done(store.home(), self.hr_report.at.timestamp(), newer.run).map_err(Error::History)?;
         let waited = |line: &&mut ReportLine| line.outcome == RowOutcome::Waiting;
         for line in self.hr_report.lines.iter_mut().filter(waited) {
             let records = line.key.as_deref().map(|name| named_as(job, name)).unwrap_or_default();
@@ -131,7 +130,7 @@ impl OpenReport {
             }
         }
         if !settled.is_empty() {
-            let done = done(store.dir(), self.hr_report.at.timestamp(), u64::MAX).map_err(Error::History)?;
+            let done = done(store.home(), self.hr_report.at.timestamp(), u64::MAX).map_err(Error::History)?;
             for (at, records, is_approved) in settled {
                 let line = &mut self.hr_report.lines[at];
                 line.outcome = match records.iter().find_map(|record| done.get(record)) {
@@ -203,9 +202,9 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
 }
 
 /// The actions since then of runs before `run`, by job and key.
-fn done(state_dir: &Path, since: Timestamp, run: u64) -> io::Result<BTreeMap<(JobName, Key), Action>> {
+fn done(home: &Home, since: Timestamp, run: u64) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
-    history::read(state_dir, |entry| {
+    history::read(home, |entry| {
         if let AuditEvent::Change(change) = entry
             && change.at >= since
             && change.run < run

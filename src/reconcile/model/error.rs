@@ -126,7 +126,7 @@ mod tests {
     fn a_full_disk_is_known_wherever_it_shows() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let quota = || io::Error::from(io::ErrorKind::QuotaExceeded);
-        let store = || store::Error { dir: "state".into(), kind: store::ErrorKind::Full };
+        let store = || store::Error { place: "state".into(), kind: store::ErrorKind::Full };
         let copy = |source| Error::Inbox(inbox::Error::Copy { name: "all.csv".to_owned(), source });
         for (error, expected) in [
             (Error::Store(store()), true),

@@ -99,7 +99,7 @@ impl JobPlan {
             held: Vec::new(),
             waits: BTreeMap::new(),
             dropped: Vec::new(),
-            spill: ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines()),
+            spill: ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines()),
             protected: Vec::new(),
             moving: Vec::new(),
             drift: BTreeMap::new(),

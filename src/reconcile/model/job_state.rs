@@ -167,7 +167,7 @@ pub(crate) fn next_run(store: &Store) -> Result<u64, Error> {
     // Runs on two targets may begin at the same time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let told = Audit::last_run(store.dir()).map_err(Error::History)?;
+    let told = Audit::last_run(store.home()).map_err(Error::History)?;
     let run = store.meta::<u64>(MetaKey::Runs)?.unwrap_or(0).max(told) + 1;
     store.set_meta(MetaKey::Runs, &run)?;
     Ok(run)

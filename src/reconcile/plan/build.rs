@@ -178,7 +178,7 @@ impl<'a> Inputs<'a> {
         let mirror = part.mirrors.of(job.mapping.target);
         let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
         context.watch.stage(&job.name, Stage::Reading);
-        let spill = ChangeSpill::new(store.dir(), &job.match_on, job.source.has_lines());
+        let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
         let mut rows = Collector::new(job, filter, &index, &spill)
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;

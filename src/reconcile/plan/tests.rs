@@ -73,7 +73,7 @@ impl World<'_> {
         put("staff.csv", &format!("No,Name,Email\n{}", self.rows));
         put("config.toml", &self.config());
         let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
-        let (store, job) = (Store::open(&config.state.dir).unwrap(), &config.jobs[0]);
+        let (store, job) = (Store::open(&config.state.home).unwrap(), &config.jobs[0]);
         self.fill(&store, &job.name);
         let clock = Clock::fixed("2040-03-05T08:00:00Z".parse().unwrap());
         let client = Client::new(&config.api, &clock).unwrap();

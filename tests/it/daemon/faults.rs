@@ -34,7 +34,7 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     }
     assert_eq!(world.service().writes(), writes);
     // Nothing was thrown away: its damage can still be reported.
-    let error = Store::open(&world.state()).err().unwrap();
+    let error = Store::open(world.state()).err().unwrap();
     assert!(matches!(error.kind, ErrorKind::Newer { format } if format == later), "{error}");
 }
 

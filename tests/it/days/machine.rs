@@ -167,10 +167,10 @@ impl Machine {
         let mut config = self.world.checked();
         // Its minutes are real ones: across restarts it would count the requests of days as those of one minute.
         config.api.budget_file = None;
-        let store = open_store(&config.state.dir);
+        let store = open_store(&config.state.home);
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());
-        let teller = Notifier::open(&config.state.dir, &config.notify, &Counters::default().into())
+        let teller = Notifier::open(&config.state.home, &config.notify, &Counters::default().into())
             .unwrap()
             .for_jobs(&config.jobs);
         let client = Client::new(&config.api, &self.clock).unwrap();
@@ -253,7 +253,7 @@ impl Machine {
             process.looked = self.passed;
             for (name, (poll, rest)) in &mut process.inboxes {
                 let job = process.config.jobs.iter().find(|job| job.name == *name).unwrap();
-                let is_ready = poll.front(job, &process.config.state.dir, &self.clock).unwrap().is_some();
+                let is_ready = poll.front(job, process.config.state.home.spill_dir(), &self.clock).unwrap().is_some();
                 let runs = process.running.as_ref().is_some_and(|(running, _, _)| running == name);
                 if is_ready && !runs && self.passed >= *rest {
                     process.scheduler.ask(name);

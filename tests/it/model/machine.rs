@@ -44,7 +44,7 @@ impl Machine {
     }
 
     pub(super) fn store(&self) -> Store {
-        open_store(&self.config.state.dir)
+        open_store(&self.config.state.home)
     }
 
     /// The engine's way to the service; of a run of its own.

@@ -28,7 +28,8 @@ fn world(notify: &str) -> World {
 fn tell(world: &World) -> Vec<String> {
     let runtime = Runtime::new().unwrap();
     let config = world.checked();
-    let mut teller = Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap().for_jobs(&config.jobs);
+    let mut teller =
+        Notifier::open(&config.state.home, &config.notify, &Arc::default()).unwrap().for_jobs(&config.jobs);
     runtime.block_on(teller.look(&world.snapshot()));
     runtime.block_on(teller.deliver(Clock::system().now()));
     teller.unheard().into_iter().map(|place| place.reason).collect()

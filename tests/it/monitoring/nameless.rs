@@ -130,7 +130,7 @@ impl Seen<'_> {
     fn check(&self, stage: &str, told: &[&str]) {
         let config = self.world.checked();
         let mut teller =
-            Notifier::open(&config.state.dir, &config.notify, &Arc::default()).unwrap().for_jobs(&config.jobs);
+            Notifier::open(&config.state.home, &config.notify, &Arc::default()).unwrap().for_jobs(&config.jobs);
         self.runtime.block_on(teller.look(&self.world.snapshot()));
         self.runtime.block_on(teller.deliver(Clock::system().now()));
         let (documents, mails) = (self.web.heard().concat(), self.mail.heard().concat());

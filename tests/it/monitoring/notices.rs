@@ -128,7 +128,7 @@ impl Told {
     /// As a process that has just started does.
     pub(crate) fn teller(&self) -> Notifier {
         let config = self.world.checked();
-        Notifier::open(&config.state.dir, &config.notify, &self.counters).unwrap().for_jobs(&config.jobs)
+        Notifier::open(&config.state.home, &config.notify, &self.counters).unwrap().for_jobs(&config.jobs)
     }
 
     /// Looks at how things are, tells what is new at that moment, and says what arrived: documents and mails.

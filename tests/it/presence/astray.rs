@@ -14,7 +14,7 @@ fn world() -> (World, i64) {
     let world = World::synced(Config::default(), TOTAL);
     let quay = world.service().put("location", json!({"name": "Quay"}));
     let ids: Vec<i64> = world.staff().iter().map(|person| person["id"].as_i64().unwrap()).collect();
-    let store = Store::open(&world.state()).unwrap();
+    let store = Store::open(world.state()).unwrap();
     let mut batch = Batch::default();
     for id in &ids {
         let person = RemoteId::new(*id).unwrap();

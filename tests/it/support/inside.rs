@@ -2,23 +2,23 @@
 
 use std::fs::File;
 use std::ops::Deref;
-use std::path::Path;
 
 use jiff::SignedDuration;
 use rosterd::api::Client;
 use rosterd::clock::Clock;
 use rosterd::config::Config;
 use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
-use rosterd::store::{ErrorKind, Store};
+use rosterd::store::{ErrorKind, Home, Store};
 
 use super::daemon::eventually;
 use super::{Site, World};
 
 /// Opens a store in this process. A child of another test, which has all files of this process open until it has begun its own
 /// program, may hold the locks of one that was closed before: they are waited for.
-pub(crate) fn open_store(dir: &Path) -> Store {
+pub(crate) fn open_store(home: impl Into<Home>) -> Store {
+    let home = home.into();
     let mut store = None;
-    eventually("the store is let go", || match Store::open(dir) {
+    eventually("the store is let go", || match Store::open(&home) {
         Err(error) if matches!(error.kind, ErrorKind::InUse { .. }) => false,
         opened => {
             store = Some(opened.unwrap());
@@ -28,8 +28,8 @@ pub(crate) fn open_store(dir: &Path) -> Store {
     store.unwrap()
 }
 
-fn opened(dir: &Path) -> Opened {
-    Opened(Some(open_store(dir)))
+fn opened(home: impl Into<Home>) -> Opened {
+    Opened(Some(open_store(home)))
 }
 
 /// A store that is open in this process. Once it is dropped, another process can open it.
@@ -46,7 +46,7 @@ impl Deref for Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         let Some(store) = self.0.take() else { return };
-        let locks = ["lock", "store/db"].map(|name| store.dir().join(name));
+        let locks = ["lock", "store/db"].map(|name| store.home().spill_dir().join(name));
         drop(store);
         for lock in locks {
             // Opened once, and let go explicitly: that counts for all who inherited it from this process.
@@ -60,13 +60,13 @@ impl Drop for Opened {
 impl Site {
     /// Its store.
     pub(crate) fn store(&self) -> Opened {
-        opened(&self.state())
+        opened(self.state())
     }
 }
 
 /// One run of all jobs in this process.
 pub(crate) async fn run(config: &Config, client: &Client, clock: &Clock, narrow: &KeyFilter) -> Vec<Report> {
-    let store = opened(&config.state.dir);
+    let store = opened(&config.state.home);
     let context = Context { config, client, store: &store, clock, watch: &NoObserver };
     let jobs: Vec<_> = config.jobs.iter().collect();
     reconcile::sync(&context, &jobs, narrow).await.unwrap()

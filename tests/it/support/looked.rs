@@ -2,14 +2,13 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{SocketAddr, TcpStream};
-use std::path::Path;
 use std::sync::Arc;
 
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
 use rosterd::config::Config;
 use rosterd::status::{Counters, Gather, LiveJobState, Server, Snapshot};
-use rosterd::store::{self, Store};
+use rosterd::store::{self, Home, Store};
 use tokio::runtime::Runtime;
 
 use super::World;
@@ -19,20 +18,20 @@ use super::inside::open_store;
 impl World {
     /// How things are.
     pub(crate) fn snapshot(&self) -> Snapshot {
-        gather(&self.checked(), |dir| Ok(open_store(dir))).unwrap()
+        gather(&self.checked(), |home| Ok(open_store(home))).unwrap()
     }
 }
 
 fn gather(config: &Config, open: Open) -> Result<Snapshot, String> {
     let clock = Clock::system();
-    let store = open(&config.state.dir).map_err(|error| error.to_string())?;
+    let store = open(&config.state.home).map_err(|error| error.to_string())?;
     let client = Client::new(&config.api, &clock).map_err(|error| error.to_string())?;
     let see = |_: &rosterd::config::Job| Ok(LiveJobState::default());
     Snapshot::gather(&store, config, client.budget(), clock.now(), &see).map_err(|error| error.to_string())
 }
 
 /// How a store is opened: at once or not at all, or once its owner lets it go.
-type Open = fn(&Path) -> Result<Store, store::Error>;
+type Open = fn(&Home) -> Result<Store, store::Error>;
 
 /// Gathers again for each request that wants it.
 struct Fresh {
@@ -64,17 +63,17 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) fn of(world: &World) -> Self {
-        Self::opening(world, |dir| Ok(open_store(dir)), true)
+        Self::opening(world, |home| Ok(open_store(home)), true)
     }
 
     /// The same where another process may have the store, without waiting for it.
     pub(crate) fn of_taken(world: &World) -> Self {
-        Self::opening(world, Store::open, true)
+        Self::opening(world, |home| Store::open(home), true)
     }
 
     /// The same of a daemon whose loop does not turn.
     pub(crate) fn of_still(world: &World) -> Self {
-        Self::opening(world, Store::open, false)
+        Self::opening(world, |home| Store::open(home), false)
     }
 
     fn opening(world: &World, open: Open, is_alive: bool) -> Self {

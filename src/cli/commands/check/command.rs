@@ -64,8 +64,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
     }
     if !args.offline {
         let mut places = Places::new();
-        let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(&config.state.dir));
-        let access = Access::of_a_person(&clock, &logins, &config.state.dir);
+        let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(config.state.home.spill_dir()));
+        let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());
         let last = units::last_found(&config);
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);
@@ -241,7 +241,7 @@ fn described(job: &Job, read: &Read) -> String {
 async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     let mut options = config.api.clone();
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
-    if !config.state.dir.exists() {
+    if !config.state.home.exists() {
         options.budget_file = None;
     }
     let client = Client::new(&options, &Clock::system())?;

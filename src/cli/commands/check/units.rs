@@ -17,10 +17,10 @@ const LISTED_MAX: usize = 12;
 /// What the last whole read of each job found, if the state exists and no other process uses it: useful to show, but
 /// not worth waiting for.
 pub(crate) fn last_found(config: &Config) -> BTreeMap<JobName, SourceState> {
-    if !config.state.dir.join("store").is_dir() {
+    if !config.state.home.has_store() {
         return BTreeMap::new();
     }
-    let Ok(store) = Store::open(&config.state.dir) else { return BTreeMap::new() };
+    let Ok(store) = Store::open(&config.state.home) else { return BTreeMap::new() };
     let found = |name: &JobName| JobState::load(&store, name).ok()?.found;
     config.jobs.iter().filter_map(|job| Some((job.name.clone(), found(&job.name)?))).collect()
 }

@@ -271,7 +271,11 @@ mod tests {
             std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o600)).unwrap();
         }
         let config = config::load(&path, std::iter::empty(), config::Needs::Jobs).unwrap();
-        assert_eq!(config.state.dir, Path::new(config::StateOptions::DIR), "an instance would have its own");
+        assert_eq!(
+            config.state.home.folder(),
+            Some(Path::new(config::StateOptions::DIR)),
+            "an instance would have its own"
+        );
         assert!(!text.lines().any(|line| line.starts_with("dir")), "{text}");
         assert_eq!(config.jobs[0].name.as_str(), "staff");
         assert_eq!(config.jobs[0].writes, crate::plan::Writes::Approve);

@@ -6,7 +6,7 @@
 //! ```
 //!
 //! Invariants:
-//! - Nothing of it is in the store before [`BulkLoader::commit`], and all of it after. A process that ends before leaves nothing.
+//! - Nothing of it is in the store before its commit, and all of it after. A process that ends before leaves nothing.
 //! - The last word on a key counts.
 //! - In memory there is one buffer a space, however many rows there are.
 //!
@@ -21,17 +21,19 @@ use std::sync::Arc;
 use super::reader::SsTable;
 use super::sorted_rows::{LiveRows, SortedRows, in_run};
 use super::writer::TableWriter;
-use crate::store::{Batch, Error, ErrorKind, Keyspace, RowChange, Store};
+use crate::store::batch::RowChange;
+use crate::store::embedded::Embedded;
+use crate::store::engine::{BulkLoad, Engine as _, Interrupted, OrderedRows};
+use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
 /// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
 const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 1024 } else { 4 * 1024 * 1024 };
 /// What a row takes besides its bytes: its place in the buffer, and what the allocator adds for key and value.
 const ROW_OVERHEAD_BYTES: usize = size_of::<RowChange>() + 2 * 16;
 
-/// Rows that become part of the store together. Where they are few, that is a commit like any other; otherwise it costs as
-/// much as rewriting the files of their spaces.
-pub struct BulkLoader<'a> {
-    store: &'a Store,
+/// Rows that become part of the store together.
+pub(in crate::store::embedded) struct BulkLoader<'a> {
+    store: &'a Embedded,
     /// Rows about the state as a whole, which are never many.
     unfiled: Batch,
     runs: BTreeMap<Keyspace, SortedRuns>,
@@ -48,16 +50,14 @@ struct SortedRuns {
     ended: Vec<Arc<SsTable>>,
 }
 
-impl Store {
-    /// Begins to gather rows, in any order, however many there will be.
-    pub fn bulk_load(&self) -> BulkLoader<'_> {
+impl Embedded {
+    pub(in crate::store::embedded) fn bulk(&self) -> BulkLoader<'_> {
         BulkLoader { store: self, unfiled: Batch::default(), runs: BTreeMap::new() }
     }
 }
 
-impl BulkLoader<'_> {
-    /// Adds the rows of a batch.
-    pub fn add(&mut self, batch: Batch) -> Result<(), Error> {
+impl BulkLoad for BulkLoader<'_> {
+    fn add(&mut self, batch: Batch) -> Result<(), Error> {
         for row in batch.rows {
             let Some(space) = Keyspace::filed(&row.0) else {
                 self.unfiled.rows.push(row);
@@ -73,43 +73,41 @@ impl BulkLoader<'_> {
         Ok(())
     }
 
-    /// Makes all of it part of the store; on disk when it returns.
-    pub fn commit(self) -> Result<(), Error> {
+    fn commit(self: Box<Self>) -> Result<(), Error> {
         let (rows, bytes) =
             self.runs.values().fold((0, 0), |(rows, bytes), runs| (rows + runs.buffer.len(), bytes + runs.bytes));
         let rows = rows + self.unfiled.rows.len();
-        if !self.is_spilled() && rows <= Store::LOGGED_ROWS_MAX && bytes <= Store::LOGGED_BYTES_MAX {
-            let Self { store, mut unfiled, runs } = self;
+        if !self.is_spilled() && rows <= Embedded::LOGGED_ROWS_MAX && bytes <= Embedded::LOGGED_BYTES_MAX {
+            let Self { store, mut unfiled, runs } = *self;
             unfiled.rows.extend(runs.into_values().flat_map(|runs| runs.buffer));
-            return store.commit(unfiled);
+            return if unfiled.is_empty() { Ok(()) } else { store.commit(unfiled) };
         }
         self.compact(None)
     }
 
-    /// The same with `rows` of one space, which come in order of key after those that were added. Many of them go straight to
-    /// the file of the space. Where one of them fails, nothing is part of the store.
-    pub fn commit_with<E: From<Error>>(mut self, rows: impl IntoIterator<Item = Result<Batch, E>>) -> Result<(), E> {
-        let mut rows = rows.into_iter();
+    /// Many of them go straight to the file of the space.
+    fn commit_with(mut self: Box<Self>, rows: &mut OrderedRows<'_>) -> Result<(), Error> {
+        let interrupted = |Interrupted| ErrorKind::Io(io::ErrorKind::Interrupted.into());
         let first = loop {
-            let Some(batch) = rows.next().transpose()? else { return Ok(self.commit()?) };
-            if self.is_spilled() {
-                break batch;
+            match rows.next() {
+                None => return self.commit(),
+                Some(batch) if self.is_spilled() => break batch.map_err(|cut| self.store.error(interrupted(cut)))?,
+                Some(batch) => {
+                    let batch = batch.map_err(|cut| self.store.error(interrupted(cut)))?;
+                    self.add(batch)?;
+                }
             }
-            self.add(batch)?;
         };
         let space = first.rows.first().and_then(|(key, _)| Keyspace::filed(key)).expect("rows of a space with a file");
-        let mut failure = None;
         let mut rows = std::iter::once(Ok(first)).chain(rows).flat_map(|batch| match batch {
             Ok(batch) => batch.rows.into_iter().map(Ok).collect::<Vec<_>>(),
-            Err(error) => {
-                failure = Some(error);
-                vec![Err(ErrorKind::Io(io::ErrorKind::Interrupted.into()))]
-            }
+            Err(cut) => vec![Err(interrupted(cut))],
         });
-        let done = self.compact(Some((space, &mut rows)));
-        failure.map_or_else(|| Ok(done?), Err)
+        self.compact(Some((space, &mut rows)))
     }
+}
 
+impl BulkLoader<'_> {
     fn is_spilled(&self) -> bool {
         self.runs.values().any(|runs| runs.open.is_some() || !runs.ended.is_empty())
     }
@@ -129,7 +127,7 @@ impl BulkLoader<'_> {
 
 impl SortedRuns {
     /// Writes what is in memory to the latest run, or to another where it does not follow.
-    fn spill(&mut self, store: &Store) -> Result<(), ErrorKind> {
+    fn spill(&mut self, store: &Embedded) -> Result<(), ErrorKind> {
         self.bytes = 0;
         let mut rows = std::mem::take(&mut self.buffer);
         rows.sort_by(|(one, _), (other, _)| one.cmp(other));
@@ -161,7 +159,7 @@ impl SortedRuns {
         Ok(())
     }
 
-    fn sorted<'r>(mut self, store: &Store) -> Result<SortedRows<'r>, ErrorKind> {
+    fn sorted<'r>(mut self, store: &Embedded) -> Result<SortedRows<'r>, ErrorKind> {
         self.spill(store)?;
         self.end()?;
         SortedRows::of(&self.ended)

@@ -6,23 +6,23 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use crate::store::Keyspace;
 
 /// The spaces of which sled may have rows that are not in their files; of the others it need not be asked.
-pub(in crate::store) struct OverlayFlags(AtomicU32);
+pub(in crate::store::embedded) struct OverlayFlags(AtomicU32);
 
 impl OverlayFlags {
-    pub(in crate::store) fn all() -> Self {
+    pub(in crate::store::embedded) fn all() -> Self {
         Self(AtomicU32::new(u32::MAX))
     }
 
-    pub(in crate::store) fn has(&self, space: Keyspace) -> bool {
+    pub(in crate::store::embedded) fn has(&self, space: Keyspace) -> bool {
         self.0.load(Ordering::SeqCst) & Self::bit(space) != 0
     }
 
-    pub(in crate::store) fn add(&self, overlay: &BTreeMap<Keyspace, u64>) {
+    pub(in crate::store::embedded) fn add(&self, overlay: &BTreeMap<Keyspace, u64>) {
         self.0.fetch_or(Self::of(overlay), Ordering::SeqCst);
     }
 
     /// What is merged is in the file already when this is called.
-    pub(in crate::store) fn set(&self, overlay: &BTreeMap<Keyspace, u64>) {
+    pub(in crate::store::embedded) fn set(&self, overlay: &BTreeMap<Keyspace, u64>) {
         self.0.store(Self::of(overlay), Ordering::SeqCst);
     }
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Keyspace, MetaKey, row};
+use super::row;
+use crate::store::{Keyspace, MetaKey};
 
 /// The number of batches so far, the number of rows and the XOR of their digests; its own row does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

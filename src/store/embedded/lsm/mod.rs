@@ -16,7 +16,6 @@ mod table;
 pub(super) mod vacuum;
 mod writer;
 
-pub use bulk_loader::BulkLoader;
 pub(super) use overlay::OverlayFlags;
 pub(super) use reader::SsTable;
 

@@ -25,7 +25,6 @@ const REMOVED: u8 = 1;
 pub(super) enum RowFault {
     Version(u8),
     Checksum,
-    Content,
 }
 
 /// A row as it is stored.

@@ -23,7 +23,7 @@ const UNPACKED_SHARE_MAX: u64 = 255;
 
 /// A file of rows, or none yet: number 0.
 #[derive(Default)]
-pub(in crate::store) struct SsTable {
+pub(in crate::store::embedded) struct SsTable {
     file: Option<File>,
     meta: TableMeta,
     firsts: Vec<u8>,
@@ -33,7 +33,7 @@ pub(in crate::store) struct SsTable {
 
 impl SsTable {
     /// Opens the file that `mark` speaks of; its blocks are not looked at.
-    pub(in crate::store) fn open(path: &Path, meta: &TableMeta) -> Result<Self, ErrorKind> {
+    pub(in crate::store::embedded) fn open(path: &Path, meta: &TableMeta) -> Result<Self, ErrorKind> {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let file = File::open(path).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => ErrorKind::Damaged(format!("its file {name} is missing")),
@@ -43,7 +43,7 @@ impl SsTable {
     }
 
     /// Reads a file that is open already; `name` is what an error calls it.
-    pub(in crate::store) fn of(file: File, meta: &TableMeta, name: &str) -> Result<Self, ErrorKind> {
+    pub(in crate::store::embedded) fn of(file: File, meta: &TableMeta, name: &str) -> Result<Self, ErrorKind> {
         let damaged = |what: &str| ErrorKind::Damaged(format!("its file {name} {what}"));
         let length = file.metadata().map_err(ErrorKind::from_io)?.len();
         let end_at = length.checked_sub(END_BYTES as u64).ok_or_else(|| damaged("is cut short"))?;
@@ -69,12 +69,12 @@ impl SsTable {
     }
 
     /// What the store remembers of it.
-    pub(in crate::store) fn meta(&self) -> &TableMeta {
+    pub(in crate::store::embedded) fn meta(&self) -> &TableMeta {
         &self.meta
     }
 
     /// Holds every block against its digest.
-    pub(in crate::store) fn check(&self) -> Result<(), ErrorKind> {
+    pub(in crate::store::embedded) fn check(&self) -> Result<(), ErrorKind> {
         let mut buffer = vec![0; READ_BYTES];
         let mut at = 0;
         while at < self.blocks.len() {
@@ -99,7 +99,7 @@ impl SsTable {
     }
 
     /// The value of a key.
-    pub(in crate::store) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ErrorKind> {
+    pub(in crate::store::embedded) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ErrorKind> {
         let Some(number) = self.block_of(key) else { return Ok(None) };
         let block = self.block(number)?;
         let mut rest = block.as_slice();
@@ -115,7 +115,7 @@ impl SsTable {
     }
 
     /// The rows whose keys are `key` or greater, in order.
-    pub(in crate::store) fn rows_from(self: &Arc<Self>, key: &[u8]) -> TableIter {
+    pub(in crate::store::embedded) fn rows_from(self: &Arc<Self>, key: &[u8]) -> TableIter {
         let next = self.block_of(key).unwrap_or(0);
         TableIter { table: Arc::clone(self), from: key.to_vec(), block: Vec::new(), at: 0, next }
     }
@@ -170,7 +170,7 @@ impl SsTable {
 type KeyValue<'a> = (&'a [u8], &'a [u8]);
 
 /// TableIter in order.
-pub(in crate::store) struct TableIter {
+pub(in crate::store::embedded) struct TableIter {
     table: Arc<SsTable>,
     from: Vec<u8>,
     block: Vec<u8>,
@@ -180,7 +180,7 @@ pub(in crate::store) struct TableIter {
 
 impl TableIter {
     /// The next key and value.
-    pub(in crate::store) fn next(&mut self) -> Result<Option<KeyValue<'_>>, ErrorKind> {
+    pub(in crate::store::embedded) fn next(&mut self) -> Result<Option<KeyValue<'_>>, ErrorKind> {
         loop {
             while self.at == self.block.len() {
                 if self.next == self.table.blocks.len() {

@@ -5,20 +5,37 @@ use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use proptest::prelude::*;
 
 use super::*;
+use crate::store::engine::Interrupted;
 
-impl Store {
-    /// The JSON rows of a space whose names begin with `prefix`.
+impl Embedded {
+    /// Shows the rows of a space whose names begin with `prefix`.
+    pub(super) fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
+        self.walk(&space.key(prefix), &mut |key, payload| {
+            visit(std::str::from_utf8(&key[1..]).unwrap(), payload);
+            Ok(true)
+        })
+    }
+
+    /// Those rows, of JSON.
     pub(super) fn list<T: DeserializeOwned>(&self, space: Keyspace, prefix: &str) -> Result<Vec<(String, T)>, Error> {
         let mut rows = Vec::new();
-        self.try_scan(space, prefix, |name, payload| {
-            rows.push((name.to_owned(), self.parse(space, name, payload)?));
-            Ok(())
+        self.scan(space, prefix, |name, payload| {
+            rows.push((name.to_owned(), serde_json::from_slice(payload).unwrap()));
         })?;
         Ok(rows)
     }
+
+    pub(super) fn get_bytes(&self, space: Keyspace, name: &str) -> Result<Option<Vec<u8>>, Error> {
+        self.get(&space.key(name))
+    }
+
+    /// A row of JSON.
+    pub(super) fn read<T: DeserializeOwned>(&self, space: Keyspace, name: &str) -> Result<Option<T>, Error> {
+        Ok(self.get_bytes(space, name)?.map(|payload| serde_json::from_slice(&payload).unwrap()))
+    }
 }
 
-fn put(store: &Store, name: &str, value: u32) {
+fn put(store: &Embedded, name: &str, value: u32) {
     let mut batch = Batch::default();
     batch.put(Keyspace::Synced, name, &value);
     store.commit(batch).unwrap();
@@ -27,33 +44,33 @@ fn put(store: &Store, name: &str, value: u32) {
 #[test]
 fn what_was_committed_is_there_after_a_reopen() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     put(&store, "a", 1);
     put(&store, "b", 2);
     drop(store);
-    let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
-    assert_eq!(store.get::<u32>(Keyspace::Owner, "a").unwrap(), None);
+    let store = Embedded::open(dir.path()).unwrap();
+    assert_eq!(store.read::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
+    assert_eq!(store.read::<u32>(Keyspace::Owner, "a").unwrap(), None);
     assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap(), vec![("a".into(), 1), ("b".into(), 2)]);
 }
 
 #[test]
 fn fault_20_a_second_opener_learns_who_holds_it() {
     let dir = tempfile::tempdir().unwrap();
-    let _store = Store::open(dir.path()).unwrap();
-    let error = Store::open(dir.path()).err().unwrap();
+    let _store = Embedded::open(dir.path()).unwrap();
+    let error = Embedded::open(dir.path()).err().unwrap();
     assert!(matches!(error.kind, ErrorKind::InUse { holder: Some(pid) } if pid == std::process::id()), "{error}");
 }
 
 #[test]
 fn fault_17_a_later_format_is_refused() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     let mut batch = Batch::default();
     batch.put_meta(MetaKey::Format, &(row::FORMAT + 1));
     store.commit(batch).unwrap();
     drop(store);
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Newer { format: 3 }));
+    assert!(matches!(Embedded::open(dir.path()).err().unwrap().kind, ErrorKind::Newer { format: 3 }));
 }
 
 #[test]
@@ -65,12 +82,12 @@ fn fault_13_a_panic_inside_the_storage_library_is_damage() {
 /// A closed store whose rows lie in sled and in a file, and which sled has taken a snapshot of.
 fn closed() -> tempfile::TempDir {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     (0..100).for_each(|number| put(&store, &format!("{number:03}"), number));
     store.vacuum().unwrap();
     (100..110).for_each(|number| put(&store, &format!("{number:03}"), number));
     drop(store);
-    drop(Store::open(dir.path()).unwrap());
+    drop(Embedded::open(dir.path()).unwrap());
     dir
 }
 
@@ -115,7 +132,7 @@ fn fault_14_what_an_unfinished_step_left_beside_a_whole_store_is_removed_and_not
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, &whole[..size.min(whole.len())]).unwrap();
             for _ in 0..2 {
-                let store = Store::open(dir.path()).unwrap_or_else(|error| panic!("{name}, {size} bytes: {error}"));
+                let store = Embedded::open(dir.path()).unwrap_or_else(|error| panic!("{name}, {size} bytes: {error}"));
                 assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), 110, "{name}, {size} bytes");
                 put(&store, "109", 109);
             }
@@ -133,15 +150,15 @@ fn fault_9_a_first_start_that_failed_at_any_file_is_repeated() {
         for name in ["commits", "reserve", "lock", "store/db"] {
             fs::write(dir.path().join(name), "").unwrap();
         }
-        put(&Store::open(dir.path()).unwrap_or_else(|error| panic!("{size} bytes: {error}")), "a", 1);
-        assert_eq!(Store::open(dir.path()).unwrap().get::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
+        put(&Embedded::open(dir.path()).unwrap_or_else(|error| panic!("{size} bytes: {error}")), "a", 1);
+        assert_eq!(Embedded::open(dir.path()).unwrap().read::<u32>(Keyspace::Synced, "a").unwrap(), Some(1));
     }
 }
 
 #[test]
 fn a_load_of_many_rows_arrives_whole() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     let mut batch = Batch::default();
     for number in (0..1000u32).rev() {
         batch.put(Keyspace::Mirror, &format!("{number:05}"), &number);
@@ -155,10 +172,10 @@ fn a_load_of_many_rows_arrives_whole() {
 #[test]
 fn law_5_a_row_that_was_merged_counts_no_more_while_a_reader_walks_over_the_file_before() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     let load = |value: u32| {
         let mut batch = Batch::default();
-        (0..=Store::LOGGED_ROWS_MAX).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:05}"), &value));
+        (0..=Embedded::LOGGED_ROWS_MAX).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:05}"), &value));
         store.commit(batch).unwrap();
     };
     load(1);
@@ -166,7 +183,7 @@ fn law_5_a_row_that_was_merged_counts_no_more_while_a_reader_walks_over_the_file
     // Until it is let go, what is merged stays in sled.
     let walked = store.file_of(Keyspace::Synced);
     load(3);
-    assert_eq!(store.get::<u32>(Keyspace::Synced, "00000").unwrap(), Some(3));
+    assert_eq!(store.read::<u32>(Keyspace::Synced, "00000").unwrap(), Some(3));
     assert!(store.list::<u32>(Keyspace::Synced, "").unwrap().iter().all(|(_, value)| *value == 3));
     drop(walked);
 }
@@ -176,7 +193,7 @@ fn law_5_a_row_of_sled_counts_only_where_it_was_written_over_the_file_that_count
     const OF_FILE: u32 = 1;
     for (generation, counts) in [(1, false), (2, true), (3, true)] {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
+        let mut store = Embedded::open(dir.path()).unwrap();
         for _ in 0..2 {
             put(&store, "a", OF_FILE);
             store.vacuum().unwrap();
@@ -192,12 +209,12 @@ fn law_5_a_row_of_sled_counts_only_where_it_was_written_over_the_file_that_count
         }
         for _ in 0..2 {
             let value = if counts { OF_FILE + 1 } else { OF_FILE };
-            assert_eq!(store.get::<u32>(Keyspace::Synced, "a").unwrap(), Some(value), "over {generation}");
+            assert_eq!(store.read::<u32>(Keyspace::Synced, "a").unwrap(), Some(value), "over {generation}");
             assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap(), [("a".into(), value)], "over {generation}");
             let counted = store.writing().overlay.get(&Keyspace::Synced).copied().unwrap_or(0);
             assert_eq!(counted, u64::from(counts), "over {generation}");
             drop(store);
-            store = Store::open(dir.path()).unwrap();
+            store = Embedded::open(dir.path()).unwrap();
         }
         let left = store.with(|sled| sled.tree.contains_key(&key)).unwrap();
         assert_eq!(left, counts, "one that counts no more is swept");
@@ -210,7 +227,7 @@ fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
     // that reads as something else, or a row that is silently gone.
     for offset in (0..40).map(|step| step * 97 + 13) {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
+        let store = Embedded::open(dir.path()).unwrap();
         for number in 0..40 {
             put(&store, &format!("key{number:02}"), number);
         }
@@ -224,9 +241,9 @@ fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
         file.seek(SeekFrom::Start(offset % length)).unwrap();
         file.write_all(&byte).unwrap();
         drop(file);
-        let Ok(store) = Store::open(dir.path()) else { continue };
+        let Ok(store) = Embedded::open(dir.path()) else { continue };
         for number in 0..40 {
-            match store.get::<u32>(Keyspace::Synced, &format!("key{number:02}")) {
+            match store.read::<u32>(Keyspace::Synced, &format!("key{number:02}")) {
                 Ok(Some(value)) => assert_eq!(value, number, "at byte {offset}"),
                 Ok(None) => panic!("key{number:02} is silently gone, at byte {offset}"),
                 Err(_) => break,
@@ -239,7 +256,7 @@ fn fault_12_a_flipped_byte_is_an_error_and_never_another_value() {
 fn fault_12_a_cut_tail_is_noticed() {
     for cut in [1, 100, 3000] {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
+        let store = Embedded::open(dir.path()).unwrap();
         for number in 0..200 {
             put(&store, &format!("key{number:03}"), number);
         }
@@ -248,7 +265,7 @@ fn fault_12_a_cut_tail_is_noticed() {
         let data = fs::read(dir.path().join("store/db")).unwrap();
         let used = data.iter().rposition(|byte| *byte != 0).unwrap() as u64;
         file.set_len(used.saturating_sub(cut)).unwrap();
-        assert!(Store::open(dir.path()).is_err(), "cut by {cut}");
+        assert!(Embedded::open(dir.path()).is_err(), "cut by {cut}");
     }
 }
 
@@ -256,11 +273,11 @@ fn fault_12_a_cut_tail_is_noticed() {
 fn a_store_thrown_away_whole_starts_empty_and_one_thrown_away_in_part_does_not() {
     let dir = tempfile::tempdir().unwrap();
     let state = dir.path().join("state");
-    put(&Store::open(&state).unwrap(), "a", 1);
+    put(&Embedded::open(&state).unwrap(), "a", 1);
     fs::remove_dir_all(state.join("store")).unwrap();
-    assert!(matches!(Store::open(&state).err().unwrap().kind, ErrorKind::Damaged(_)));
+    assert!(matches!(Embedded::open(&state).err().unwrap().kind, ErrorKind::Damaged(_)));
     fs::remove_dir_all(&state).unwrap();
-    assert_eq!(Store::open(&state).unwrap().get::<u32>(Keyspace::Synced, "a").unwrap(), None);
+    assert_eq!(Embedded::open(&state).unwrap().read::<u32>(Keyspace::Synced, "a").unwrap(), None);
 }
 
 /// What is done to a store and to a map that says what it should hold.
@@ -309,7 +326,7 @@ proptest! {
     #[test]
     fn law_5_rows_and_files_together_hold_what_was_committed(steps in proptest::collection::vec(step(), 1..160)) {
         let dir = tempfile::tempdir().unwrap();
-        let mut store = Store::open(dir.path()).unwrap();
+        let mut store = Embedded::open(dir.path()).unwrap();
         let mut truth: BTreeMap<(u8, String), String> = BTreeMap::new();
         for (number, step) in steps.into_iter().enumerate() {
             let mut batch = Batch::default();
@@ -348,8 +365,8 @@ proptest! {
                         batch
                     };
                     rows.into_iter().for_each(|row| bulk.add(change(row)).unwrap());
-                    let failure = (!ends).then(|| Err(store.error(ErrorKind::Full)));
-                    let done = bulk.commit_with(ordered.into_iter().map(|row| Ok(change(row))).chain(failure));
+                    let failure = (!ends).then_some(Err(Interrupted));
+                    let done = bulk.commit_with(&mut ordered.into_iter().map(|row| Ok(change(row))).chain(failure));
                     prop_assert_eq!(done.is_ok(), ends);
                 }
                 Step::Bulk(rows, ends) => {
@@ -374,7 +391,7 @@ proptest! {
                 Step::Tidy => { store.maybe_vacuum().unwrap(); }
                 Step::Reopen => {
                     drop(store);
-                    store = Store::open(dir.path()).unwrap();
+                    store = Embedded::open(dir.path()).unwrap();
                 }
             }
             let mut found = BTreeMap::new();
@@ -401,7 +418,7 @@ proptest! {
 fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
     const ROWS: u32 = 600;
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     for number in 0..ROWS {
         put(&store, &format!("{number:04}"), 0);
     }
@@ -438,7 +455,7 @@ fn who_walks_over_rows_while_they_are_merged_sees_each_of_them_once() {
 fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them() {
     const ROWS: u32 = 300;
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     let load = |value: u32| {
         let mut batch = Batch::default();
         (0..ROWS).for_each(|number| batch.put(Keyspace::Synced, &format!("{number:04}"), &value));
@@ -480,7 +497,7 @@ fn who_walks_slowly_over_rows_that_are_merged_again_and_again_sees_each_of_them(
 fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
     let filled = || {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
+        let store = Embedded::open(dir.path()).unwrap();
         for number in 0..200 {
             put(&store, &format!("key{number:03}"), number);
         }
@@ -496,22 +513,22 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
         let mut bytes = whole.clone();
         bytes[at] ^= 4;
         fs::write(&file, bytes).unwrap();
-        assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "byte {at}");
+        assert!(matches!(Embedded::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "byte {at}");
     }
     let (other, theirs) = filled();
-    let store = Store::open(other.path()).unwrap();
+    let store = Embedded::open(other.path()).unwrap();
     put(&store, "key007", 8);
     store.vacuum().unwrap();
     drop(store);
     assert!(!theirs.exists(), "the older file is gone");
     let overlay = lsm::compaction::files(&other.path().join("store")).unwrap().remove(0);
     fs::copy(overlay, &file).unwrap();
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "another file");
+    assert!(matches!(Embedded::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "another file");
     fs::remove_file(&file).unwrap();
-    assert!(matches!(Store::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "it is missing");
+    assert!(matches!(Embedded::open(dir.path()).err().unwrap().kind, ErrorKind::Damaged(_)), "it is missing");
     fs::write(&file, whole).unwrap();
     fs::write(file.with_file_name("rows-k-99"), b"left by a merge that did not end").unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     assert_eq!(store.list::<u32>(Keyspace::Synced, "").unwrap().len(), 200);
     assert_eq!(lsm::compaction::files(&dir.path().join("store")).unwrap(), [file]);
 }
@@ -520,23 +537,23 @@ fn fault_12_a_file_that_is_missing_another_or_changed_is_damage() {
 fn fault_19_a_store_of_the_oldest_format_is_taken_over_row_by_row() {
     // As the first version wrote it: the rows differ only in their head, and there is no file.
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     let mut batch = Batch::default();
     batch.put_meta(MetaKey::Format, &row::FORMAT_OLDEST);
     batch.put(Keyspace::Synced, "ana", &1);
     store.commit(batch).unwrap();
     drop(store);
-    let store = Store::open(dir.path()).unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
+    let store = Embedded::open(dir.path()).unwrap();
+    assert_eq!(store.read::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
     store.vacuum().unwrap();
-    assert_eq!(store.get::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
+    assert_eq!(store.read::<u32>(Keyspace::Synced, "ana").unwrap(), Some(1));
     assert_eq!(store.meta::<u32>(MetaKey::Format).unwrap(), Some(row::FORMAT), "what came before can't read it");
 }
 
 #[test]
 fn fault_12_rows_that_the_storage_library_lost_are_noticed() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Store::open(dir.path()).unwrap();
+    let store = Embedded::open(dir.path()).unwrap();
     (0..3).for_each(|number| put(&store, &format!("key{number}"), number));
     drop(store);
     let spoil = |change: &dyn Fn(&sled::Db)| {
@@ -544,7 +561,7 @@ fn fault_12_rows_that_the_storage_library_lost_are_noticed() {
         change(&sled.tree);
         sled.tree.flush().unwrap();
         drop(sled);
-        Store::open(dir.path()).err().map(|error| error.kind)
+        Embedded::open(dir.path()).err().map(|error| error.kind)
     };
     let key = Keyspace::Synced.key("key1");
     assert!(spoil(&|_| ()).is_none());

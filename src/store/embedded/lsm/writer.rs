@@ -14,7 +14,7 @@ use crate::disk;
 const BUFFER_BYTES: usize = 256 * 1024;
 
 /// A file that is being written, in order of key.
-pub(in crate::store) struct TableWriter {
+pub(in crate::store::embedded) struct TableWriter {
     out: BufWriter<File>,
     number: u32,
     block: Vec<u8>,
@@ -28,12 +28,12 @@ pub(in crate::store) struct TableWriter {
 
 impl TableWriter {
     /// Begins a file, in place of one that may be left there.
-    pub(in crate::store) fn create(path: &Path, number: u32) -> io::Result<Self> {
+    pub(in crate::store::embedded) fn create(path: &Path, number: u32) -> io::Result<Self> {
         Self::begin(File::options().write(true).create(true).truncate(true).mode(0o600).open(path)?, number)
     }
 
     /// Begins in a file that is empty.
-    pub(in crate::store) fn begin(file: File, number: u32) -> io::Result<Self> {
+    pub(in crate::store::embedded) fn begin(file: File, number: u32) -> io::Result<Self> {
         let mut out = BufWriter::with_capacity(BUFFER_BYTES, file);
         out.write_all(MAGIC)?;
         Ok(Self {
@@ -50,7 +50,7 @@ impl TableWriter {
     }
 
     /// Adds a row; its key is greater than the one before.
-    pub(in crate::store) fn push(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
+    pub(in crate::store::embedded) fn push(&mut self, key: &[u8], value: &[u8]) -> io::Result<()> {
         assert!(self.rows == 0 || *self.last < *key, "rows come in order");
         let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a row is longer than its form allows");
         let lengths = (u16::try_from(key.len()).map_err(too_long)?, u32::try_from(value.len()).map_err(too_long)?);
@@ -70,19 +70,19 @@ impl TableWriter {
     }
 
     /// The key that the next one must be greater than; `None` for the first row.
-    pub(in crate::store) fn last(&self) -> Option<&[u8]> {
+    pub(in crate::store::embedded) fn last(&self) -> Option<&[u8]> {
         (self.rows > 0).then_some(self.last.as_slice())
     }
 
     /// Ends the file; it is on disk when this returns.
-    pub(in crate::store) fn end(self) -> io::Result<TableMeta> {
+    pub(in crate::store::embedded) fn end(self) -> io::Result<TableMeta> {
         let (meta, file) = self.end_unsynced()?;
         disk::sync(file)?;
         Ok(meta)
     }
 
     /// Ends a temporary file that is of no use after this process.
-    pub(in crate::store) fn end_unsynced(mut self) -> io::Result<(TableMeta, File)> {
+    pub(in crate::store::embedded) fn end_unsynced(mut self) -> io::Result<(TableMeta, File)> {
         self.close()?;
         let digest = xxh3_64(&self.contents);
         self.out.write_all(&self.contents)?;

@@ -37,7 +37,7 @@ pub(super) fn keep(dir: &Path) -> io::Result<bool> {
 }
 
 /// Gives the room up in the state folder `dir`; false where none was kept.
-pub fn give_up(dir: &Path) -> io::Result<bool> {
+pub(in crate::store) fn give_up(dir: &Path) -> io::Result<bool> {
     match fs::remove_file(dir.join(NAME)) {
         Ok(()) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),

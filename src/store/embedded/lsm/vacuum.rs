@@ -13,16 +13,17 @@ use super::compaction;
 use super::swap::{discard, exchange, paths, recover};
 use crate::crash::point;
 use crate::disk;
-use crate::store::{Error, ErrorKind, Sled, Store, Writing, catch_panic, ignore_not_found};
+use crate::store::embedded::{Embedded, Sled, Writing, catch_panic, ignore_not_found};
+use crate::store::{Error, ErrorKind};
 
 /// sled's part of a store may take so many times the room of its rows,
 const SPRAWL: u64 = 3;
 /// and so many bytes more, which are not worth the trouble.
 const SMALL: u64 = 4 * 1024 * 1024;
 
-impl Store {
+impl Embedded {
     /// Rewrites everything, so that the files contain nothing of what was removed or overwritten.
-    pub fn vacuum(&self) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn rewrite(&self) -> Result<(), Error> {
         let mut writing = self.writing();
         self.compact_all(&mut writing)?;
         // Readers of a file that was replaced end first: until then its rows stay in sled.
@@ -33,7 +34,7 @@ impl Store {
 
     /// Rewrites sled's part of the store where it takes much more room than its rows; returns whether it did. Must not
     /// be called while this thread walks over rows.
-    pub fn maybe_vacuum(&self) -> Result<bool, Error> {
+    pub(in crate::store::embedded) fn rewrite_sprawled(&self) -> Result<bool, Error> {
         let mut writing = self.writing();
         let fail = |error: io::Error| self.error(ErrorKind::from_io(error));
         let (path, ..) = paths(&self.dir);
@@ -128,6 +129,7 @@ fn taken(found: &fs::Metadata) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::store::engine::Engine as _;
     use crate::store::{Batch, Keyspace};
 
     fn holds(dir: &Path, canary: &str) -> bool {
@@ -139,8 +141,8 @@ mod tests {
         })
     }
 
-    fn filled(dir: &Path) -> Store {
-        let store = Store::open(dir).unwrap();
+    fn filled(dir: &Path) -> Embedded {
+        let store = Embedded::open(dir).unwrap();
         for number in 0..250 {
             let mut batch = Batch::default();
             batch.put(Keyspace::Synced, &format!("{number:03}"), &format!("canary-{number:03}"));
@@ -164,13 +166,13 @@ mod tests {
         batch.put(Keyspace::Synced, "new", &"more");
         store.commit(batch).unwrap();
         drop(store);
-        assert_eq!(Store::open(dir.path()).unwrap().list::<String>(Keyspace::Synced, "").unwrap().len(), 250);
+        assert_eq!(Embedded::open(dir.path()).unwrap().list::<String>(Keyspace::Synced, "").unwrap().len(), 250);
     }
 
     #[test]
     fn a_store_that_sprawls_is_rewritten_while_it_is_open_and_another_is_left_as_it_is() {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
+        let store = Embedded::open(dir.path()).unwrap();
         let part = |part| format!("{:016x}", xxhash_rust::xxh3::xxh3_64(format!("{part}").as_bytes()));
         let text = (0..4096).map(part).collect::<String>();
         let file = || fs::metadata(dir.path().join("store/db")).unwrap().ino();
@@ -190,12 +192,12 @@ mod tests {
         assert!(store.maybe_vacuum().unwrap());
         assert_ne!(file(), before);
         assert!(size(&dir.path().join("store")).unwrap() < SMALL);
-        assert_eq!(store.get::<String>(Keyspace::Meta, "row 0").unwrap().as_ref(), Some(&text));
+        assert_eq!(store.read::<String>(Keyspace::Meta, "row 0").unwrap().as_ref(), Some(&text));
         put(1, Some("more"));
         drop(store);
-        let store = Store::open(dir.path()).unwrap();
-        assert_eq!(store.get::<String>(Keyspace::Meta, "row 0").unwrap(), Some(text));
-        assert_eq!(store.get::<String>(Keyspace::Meta, "row 1").unwrap().as_deref(), Some("more"));
+        let store = Embedded::open(dir.path()).unwrap();
+        assert_eq!(store.read::<String>(Keyspace::Meta, "row 0").unwrap(), Some(text));
+        assert_eq!(store.read::<String>(Keyspace::Meta, "row 1").unwrap().as_deref(), Some("more"));
         assert!(!store.maybe_vacuum().unwrap());
     }
 
@@ -220,7 +222,7 @@ mod tests {
                 }
                 _ => fs::rename(other.path().join("store"), &aside).unwrap(),
             }
-            let store = Store::open(dir.path()).unwrap();
+            let store = Embedded::open(dir.path()).unwrap();
             assert_eq!(store.list::<String>(Keyspace::Synced, "").unwrap().len(), 249, "{survives}");
             assert!(!fresh.exists() && !aside.exists(), "{survives}");
         }

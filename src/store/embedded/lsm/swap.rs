@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::crash::point;
 use crate::disk;
-use crate::store::engine::ignore_not_found;
+use crate::store::embedded::sled_db::ignore_not_found;
 
 /// Puts another store, closed and on disk, in the place of a closed one.
-pub(in crate::store) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
+pub(in crate::store::embedded) fn swap(dir: &Path, other: &Path) -> io::Result<()> {
     let (_, fresh, aside) = paths(dir);
     ignore_not_found(fs::remove_dir_all(&fresh))?;
     ignore_not_found(fs::remove_dir_all(&aside))?;
@@ -36,7 +36,7 @@ pub(super) fn discard(dir: &Path) -> io::Result<()> {
 
 /// Completes a rewrite that another process did not finish: the copy counts only if the old store was already moved
 /// away.
-pub(in crate::store) fn recover(dir: &Path) -> io::Result<()> {
+pub(in crate::store::embedded) fn recover(dir: &Path) -> io::Result<()> {
     let (path, fresh, aside) = paths(dir);
     if aside.exists() && fresh.exists() && !path.exists() {
         disk::rename(&fresh, &path)?;
@@ -47,7 +47,7 @@ pub(in crate::store) fn recover(dir: &Path) -> io::Result<()> {
 }
 
 /// Where a store lies that is made from nothing, until it takes the old one's place.
-pub(in crate::store) const RESET: &str = "store.new";
+pub(in crate::store::embedded) const RESET: &str = "store.new";
 
 /// The store, the copy that is written, and the old store on its way out.
 pub(super) fn paths(dir: &Path) -> (PathBuf, PathBuf, PathBuf) {

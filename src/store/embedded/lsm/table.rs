@@ -32,15 +32,15 @@ pub(super) const BLOCK_BYTES: usize = 16 * 1024;
 
 /// What the store remembers of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(in crate::store) struct TableMeta {
+pub(in crate::store::embedded) struct TableMeta {
     /// The number of the file in its space; each is one higher than the one before.
-    pub(in crate::store) generation: u32,
+    pub(in crate::store::embedded) generation: u32,
     /// How many rows it has.
-    pub(in crate::store) rows: u64,
+    pub(in crate::store::embedded) rows: u64,
     /// How many bytes its keys and values have.
-    pub(in crate::store) bytes: u64,
+    pub(in crate::store::embedded) bytes: u64,
     /// The digest of its contents, which hold the digests of all its blocks.
-    pub(in crate::store) digest: u64,
+    pub(in crate::store::embedded) digest: u64,
 }
 
 /// Where a block lies.

@@ -17,7 +17,7 @@ use std::path::{Component, Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
-use super::error::{Error, ErrorKind};
+use crate::store::{Error, ErrorKind};
 
 /// Links that are followed before there is no end to them.
 const LINKS_MAX: usize = 40;
@@ -25,6 +25,11 @@ const GROUP_AND_OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o022;
 /// Who may write may not replace what belongs to others.
 const STICKY: u32 = 0o1000;
+
+/// What an error calls a state folder.
+pub(in crate::store) fn place(dir: &Path) -> String {
+    format!("state folder {}", dir.display())
+}
 
 /// The state folder, open.
 #[derive(Debug)]
@@ -34,16 +39,16 @@ pub(super) struct StateDir {
 }
 
 /// Makes the state folder where there is none; one that is there must be this user's, and is closed to others (law 11).
-pub fn create_state_dir(dir: &Path) -> Result<(), Error> {
+pub(in crate::store) fn create_state_dir(dir: &Path) -> Result<(), Error> {
     StateDir::create(dir).map(drop)
 }
 
 /// Whether this user may work on the state folder, as far as it is there. Changes nothing.
-pub fn check_state_dir(dir: &Path) -> Result<(), Error> {
+pub(in crate::store) fn check_state_dir(dir: &Path) -> Result<(), Error> {
     let looked = if is_root() { as_root(dir, false).map(drop) } else { Ok(()) };
     match looked {
         Err(ErrorKind::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        looked => looked.map_err(|kind| Error { dir: dir.to_owned(), kind }),
+        looked => looked.map_err(|kind| Error { place: place(dir), kind }),
     }
 }
 
@@ -66,13 +71,13 @@ impl StateDir {
         });
         match closed {
             Ok(open) => Ok(Self { path: dir.to_owned(), open }),
-            Err(kind) => Err(Error { dir: dir.to_owned(), kind }),
+            Err(kind) => Err(Error { place: place(dir), kind }),
         }
     }
 
     /// Takes the lock and writes this process's number into it.
     pub(super) fn lock(&self) -> Result<File, Error> {
-        let fail = |error: io::Error| Error { dir: self.path.clone(), kind: ErrorKind::from_io(error) };
+        let fail = |error: io::Error| Error { place: place(&self.path), kind: ErrorKind::from_io(error) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(&self.open, "lock", flags, Mode::RUSR | Mode::WUSR);
         let mut file = File::from(opened.map_err(|error| fail(error.into()))?);
@@ -82,14 +87,14 @@ impl StateDir {
                 let mut holder = String::new();
                 let _ = file.read_to_string(&mut holder);
                 let kind = ErrorKind::InUse { holder: holder.trim().parse().ok() };
-                return Err(Error { dir: self.path.clone(), kind });
+                return Err(Error { place: place(&self.path), kind });
             }
             Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
         }
         match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(ErrorKind::from_io) {
             // The lock holds without the number too, and what is kept in reserve is given up only behind it.
             Ok(()) | Err(ErrorKind::Full) => Ok(file),
-            Err(kind) => Err(Error { dir: self.path.clone(), kind }),
+            Err(kind) => Err(Error { place: place(&self.path), kind }),
         }
     }
 }

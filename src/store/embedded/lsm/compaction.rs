@@ -15,7 +15,9 @@ use super::table::TableMeta;
 use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
-use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey, Store, Writing, ignore_not_found, row};
+use crate::store::embedded::{Embedded, Writing, ignore_not_found, row};
+use crate::store::engine::Engine as _;
+use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
@@ -27,18 +29,18 @@ const ROWS_MIN: u64 = match () {
 const ROWS_SHARE: u64 = 8;
 const ROWS_MAX: u64 = 64 * 1024;
 
-impl Store {
+impl Embedded {
     /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
-    pub(in crate::store) fn many(&self, space: Keyspace) -> u64 {
+    pub(in crate::store::embedded) fn rows_max(&self, space: Keyspace) -> u64 {
         (self.file_of(space).meta().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
     }
 
     /// Merges the spaces of which sled holds many rows.
-    pub(in crate::store) fn compact_grown(&self, writing: &mut Writing) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn compact_grown(&self, writing: &mut Writing) -> Result<(), Error> {
         let grown: Vec<Keyspace> = writing
             .overlay
             .iter()
-            .filter(|(space, rows)| **rows > self.many(**space))
+            .filter(|(space, rows)| **rows > self.rows_max(**space))
             .map(|(space, _)| *space)
             .collect();
         grown.into_iter().try_for_each(|space| match self.compact(writing, space) {
@@ -49,7 +51,7 @@ impl Store {
     }
 
     /// Merges every space of which sled holds any rows that a file could hold.
-    pub(in crate::store) fn compact_all(&self, writing: &mut Writing) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn compact_all(&self, writing: &mut Writing) -> Result<(), Error> {
         let some: Vec<Keyspace> =
             writing.overlay.iter().filter(|(_, rows)| **rows > 0).map(|(space, _)| *space).collect();
         some.into_iter().try_for_each(|space| self.compact(writing, space))
@@ -110,7 +112,7 @@ impl Store {
 
     /// Removes superseded rows of spaces whose replaced files are no longer in use. A reader of such a file looks in
     /// sled for everything that was merged since the file was written, by the next merge or by a later one.
-    pub(in crate::store) fn purge_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn purge_replaced(&self, writing: &mut Writing) -> Result<(), Error> {
         let (used, unused): (Vec<_>, Vec<_>) =
             std::mem::take(&mut writing.replaced).into_iter().partition(|(_, file)| file.strong_count() > 0);
         let unused: BTreeSet<Keyspace> = unused.into_iter().map(|(space, _)| space).collect();
@@ -132,7 +134,7 @@ impl Store {
             value.map_or(Ok(()), |value| writer.push(key, value)).map_err(ErrorKind::from_io)
         };
         let mut rows = rows.peekable();
-        let walked = self.walk(space, &[space as u8], |key, payload| {
+        let walked = self.walk(&[space as u8], &mut |key, payload| {
             let mut is_replaced = false;
             // One that can't be read comes before all.
             while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(new, _)| **new <= *key)) {
@@ -154,7 +156,11 @@ impl Store {
     }
 
     /// Removes the rows of a space that were merged into its file.
-    pub(in crate::store) fn purge_superseded(&self, writing: &mut Writing, space: Keyspace) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn purge_superseded(
+        &self,
+        writing: &mut Writing,
+        space: Keyspace,
+    ) -> Result<(), Error> {
         let number = self.file_of(space).meta().generation;
         loop {
             let mut merged = Vec::new();
@@ -178,7 +184,7 @@ impl Store {
     }
 
     /// Opens the file of a space, where sled names one.
-    pub(in crate::store) fn open_file(&self, space: Keyspace) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn open_file(&self, space: Keyspace) -> Result<(), Error> {
         let Some(meta) = self.meta::<TableMeta>(MetaKey::File(space))? else { return Ok(()) };
         let path = path(&self.dir.join("store"), space, meta.generation);
         let table = SsTable::open(&path, &meta).map_err(|kind| self.error(kind))?;
@@ -188,7 +194,7 @@ impl Store {
     }
 
     /// Removes the files that sled does not name: of merges that did not come to an end, or whose old file was left.
-    pub(in crate::store) fn remove_unnamed(&self) -> Result<(), Error> {
+    pub(in crate::store::embedded) fn remove_unnamed(&self) -> Result<(), Error> {
         let folder = self.dir.join("store");
         let named: Vec<PathBuf> =
             Keyspace::all_filed().map(|space| path(&folder, space, self.file_of(space).meta().generation)).collect();
@@ -201,7 +207,7 @@ impl Store {
 }
 
 /// The files of rows in the folder of a store.
-pub(in crate::store) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
+pub(in crate::store::embedded) fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     let paths: Result<Vec<PathBuf>, _> = fs::read_dir(folder)?.map(|entry| entry.map(|entry| entry.path())).collect();
     let is_rows = |path: &PathBuf| {
         path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(NAME) && !path.is_dir())

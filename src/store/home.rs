@@ -1,0 +1,217 @@
+//! Where the state of an account lies: what can be used without having its store.
+//!
+//! A process that does not have the store pauses a job, writes down a decision or looks at what was notified. So these lie
+//! beside the rows, as documents and as the lines of a log; the store's own lock does not protect them.
+//!
+//! Invariants:
+//! - A document is there as a whole or not at all, and is durable when a write returns.
+//! - A line of the log is durable when [`Log::append`] returns, and is never changed, save that people's data goes from it.
+//!
+//! Rejected: rows of the store. What stops everything in an emergency, and what tells afterwards what went wrong, must not
+//! depend on the part that may be in use or damaged.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
+use super::log_engine::{LineJudge, LogEngine};
+use super::mark::Mark;
+use super::{Error, ErrorKind, embedded};
+
+/// Where the state of an account lies.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Home {
+    /// In a folder of this machine.
+    Folder(PathBuf),
+}
+
+impl Home {
+    /// Makes it where it is not there; a folder is this user's, and closed to others (law 11).
+    pub fn create(&self) -> Result<(), Error> {
+        match self {
+            Self::Folder(dir) => create_state_dir(dir),
+        }
+    }
+
+    /// Whether this user may work on it, as far as it is there. Changes nothing.
+    pub fn check(&self) -> Result<(), Error> {
+        match self {
+            Self::Folder(dir) => check_state_dir(dir),
+        }
+    }
+
+    /// What an error calls it.
+    pub(super) fn place(&self) -> String {
+        match self {
+            Self::Folder(dir) => embedded::place(dir),
+        }
+    }
+
+    /// An error of it.
+    pub fn error(&self, kind: ErrorKind) -> Error {
+        Error { place: self.place(), kind }
+    }
+
+    /// Whether there is anything of it.
+    pub fn exists(&self) -> bool {
+        match self {
+            Self::Folder(dir) => dir.exists(),
+        }
+    }
+
+    /// Whether it has a store.
+    pub fn has_store(&self) -> bool {
+        match self {
+            Self::Folder(dir) => dir.join("store").is_dir(),
+        }
+    }
+
+    /// The folder for what a run puts aside, which may be lost.
+    pub fn spill_dir(&self) -> &Path {
+        match self {
+            Self::Folder(dir) => dir,
+        }
+    }
+
+    /// The state folder, where there is one.
+    pub fn folder(&self) -> Option<&Path> {
+        match self {
+            Self::Folder(dir) => Some(dir),
+        }
+    }
+
+    /// Reads a document; `None` where there is none.
+    pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+        match self {
+            Self::Folder(dir) => documents::read(dir, name),
+        }
+    }
+
+    /// Writes a document, in the place of the one that has its name.
+    pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Self::Folder(dir) => documents::replace(dir, name, bytes),
+        }
+    }
+
+    /// Writes a document that is not there yet; false where it is.
+    pub fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        match self {
+            Self::Folder(dir) => documents::create(dir, name, bytes),
+        }
+    }
+
+    /// Removes a document, where it is.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        match self {
+            Self::Folder(dir) => documents::remove(dir, name),
+        }
+    }
+
+    /// The last parts of the names of the documents that begin with `folder` and a slash, in no order.
+    pub fn list(&self, folder: &str) -> io::Result<Vec<String>> {
+        match self {
+            Self::Folder(dir) => documents::list(dir, folder),
+        }
+    }
+
+    /// Leaves a mark, by which this state is distinguished from a copy of it.
+    pub fn leave_mark(&self, number: u64) -> io::Result<Mark> {
+        match self {
+            Self::Folder(dir) => mark::leave(dir, number),
+        }
+    }
+
+    /// The mark that is there, with its number where that can be read; `None` where there is none.
+    pub fn mark(&self) -> io::Result<Option<(Option<u64>, Mark)>> {
+        match self {
+            Self::Folder(dir) => mark::find(dir),
+        }
+    }
+
+    /// Gives up the room that is kept for a full disk, so that what must be written now can be; false where none was kept.
+    pub fn give_up_reserve(&self) -> io::Result<bool> {
+        match self {
+            Self::Folder(dir) => give_up_reserve(dir),
+        }
+    }
+}
+
+impl fmt::Display for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder(dir) => dir.display().fmt(f),
+        }
+    }
+}
+
+impl From<&Self> for Home {
+    fn from(home: &Self) -> Self {
+        home.clone()
+    }
+}
+
+impl From<PathBuf> for Home {
+    fn from(dir: PathBuf) -> Self {
+        Self::Folder(dir)
+    }
+}
+
+impl From<&PathBuf> for Home {
+    fn from(dir: &PathBuf) -> Self {
+        Self::Folder(dir.clone())
+    }
+}
+
+impl From<&Path> for Home {
+    fn from(dir: &Path) -> Self {
+        Self::Folder(dir.to_owned())
+    }
+}
+
+/// The lines of what was done and decided, in a segment for each month.
+pub struct Log {
+    engine: Box<dyn LogEngine>,
+}
+
+impl Log {
+    /// The log of a state; nothing is made before the first line.
+    pub fn of(home: &Home) -> Self {
+        let engine = match home {
+            Home::Folder(dir) => Box::new(log::FolderLog::new(dir)),
+        };
+        Self { engine }
+    }
+
+    /// Appends a line, which has no end of its own, and returns when it is durable.
+    pub fn append(&self, segment: &str, line: &str) -> io::Result<()> {
+        self.engine.append(segment, line)
+    }
+
+    /// The segments, the oldest first.
+    pub fn segments(&self) -> io::Result<Vec<String>> {
+        self.engine.segments()
+    }
+
+    /// Where a segment lies, for people.
+    pub fn place(&self, segment: &str) -> PathBuf {
+        self.engine.place(segment)
+    }
+
+    /// Shows every line of a segment, with or without its end.
+    pub fn lines(&self, segment: &str, mut visit: impl FnMut(&[u8])) -> io::Result<()> {
+        self.engine.lines(segment, &mut visit)
+    }
+
+    /// The newest lines of a segment, as many as fit so many bytes; the first may lack its beginning.
+    pub fn tail(&self, segment: &str, bytes: u64) -> io::Result<Vec<u8>> {
+        self.engine.tail(segment, bytes)
+    }
+
+    /// Rewrites the log line by line; `judge` makes a judge for each pass over a segment. A segment whose lines all stay is
+    /// left alone. Returns how many lines changed or were removed.
+    pub fn rewrite(&self, judge: impl Fn() -> Box<LineJudge<'static>>) -> io::Result<u64> {
+        self.engine.rewrite(&judge)
+    }
+}
