@@ -1,5 +1,7 @@
 //! What an engine does: rows by key, in bytes. The door above it gives them names and types.
 
+use std::time::Duration;
+
 use super::{Batch, Error, Keyspace};
 
 /// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
@@ -40,6 +42,13 @@ pub(super) trait Engine: Send + Sync {
 
     /// Whether something could not be written for want of room since this was asked last.
     fn has_run_full(&self) -> bool;
+
+    /// How long until a request that changes anything at the service may begin.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fenced`](super::ErrorKind::Fenced) where none may any more.
+    fn before_sending(&self) -> Result<Duration, Error>;
 
     /// Leaves nothing of what was removed or overwritten, as far as the engine can promise that.
     fn vacuum(&self) -> Result<(), Error>;

@@ -26,6 +26,18 @@ pub enum ErrorKind {
         /// The other process's number, where it could be read.
         holder: Option<u32>,
     },
+    /// Another worker has the account.
+    #[error("{node} has it")]
+    Leased {
+        /// Where that worker runs.
+        node: String,
+    },
+    /// Another worker has taken the account over, or may have.
+    #[error("another worker may have taken it over: nothing more is written or sent from here")]
+    Fenced,
+    /// The database could not be reached, or refused something.
+    #[error("{0}")]
+    Database(String),
     /// This user may not use it.
     #[error("no permission to use it")]
     Permission,

@@ -17,6 +17,8 @@ use std::path::{Path, PathBuf};
 use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
 use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
+#[cfg(feature = "postgres")]
+use super::postgres::{Account, DatabaseLog};
 use super::{Error, ErrorKind, embedded};
 
 /// Where the state of an account lies.
@@ -24,6 +26,9 @@ use super::{Error, ErrorKind, embedded};
 pub enum Home {
     /// In a folder of this machine.
     Folder(PathBuf),
+    /// In a database that several workers may share.
+    #[cfg(feature = "postgres")]
+    Database(Account),
 }
 
 impl Home {
@@ -31,6 +36,8 @@ impl Home {
     pub fn create(&self) -> Result<(), Error> {
         match self {
             Self::Folder(dir) => create_state_dir(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.create(),
         }
     }
 
@@ -38,6 +45,8 @@ impl Home {
     pub fn check(&self) -> Result<(), Error> {
         match self {
             Self::Folder(dir) => check_state_dir(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.check(),
         }
     }
 
@@ -45,6 +54,8 @@ impl Home {
     pub(super) fn place(&self) -> String {
         match self {
             Self::Folder(dir) => embedded::place(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.place(),
         }
     }
 
@@ -57,6 +68,8 @@ impl Home {
     pub fn exists(&self) -> bool {
         match self {
             Self::Folder(dir) => dir.exists(),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => true,
         }
     }
 
@@ -64,6 +77,8 @@ impl Home {
     pub fn has_store(&self) -> bool {
         match self {
             Self::Folder(dir) => dir.join("store").is_dir(),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => true,
         }
     }
 
@@ -71,6 +86,8 @@ impl Home {
     pub fn spill_dir(&self) -> &Path {
         match self {
             Self::Folder(dir) => dir,
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.spill_dir(),
         }
     }
 
@@ -78,6 +95,8 @@ impl Home {
     pub fn folder(&self) -> Option<&Path> {
         match self {
             Self::Folder(dir) => Some(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => None,
         }
     }
 
@@ -85,6 +104,8 @@ impl Home {
     pub fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         match self {
             Self::Folder(dir) => documents::read(dir, name),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.read(name),
         }
     }
 
@@ -92,6 +113,8 @@ impl Home {
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         match self {
             Self::Folder(dir) => documents::replace(dir, name, bytes),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.replace(name, bytes),
         }
     }
 
@@ -99,6 +122,8 @@ impl Home {
     pub fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
         match self {
             Self::Folder(dir) => documents::create(dir, name, bytes),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.write_new(name, bytes),
         }
     }
 
@@ -106,6 +131,8 @@ impl Home {
     pub fn remove(&self, name: &str) -> io::Result<()> {
         match self {
             Self::Folder(dir) => documents::remove(dir, name),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.remove(name),
         }
     }
 
@@ -113,6 +140,8 @@ impl Home {
     pub fn list(&self, folder: &str) -> io::Result<Vec<String>> {
         match self {
             Self::Folder(dir) => documents::list(dir, folder),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.list(folder),
         }
     }
 
@@ -120,6 +149,8 @@ impl Home {
     pub fn leave_mark(&self, number: u64) -> io::Result<Mark> {
         match self {
             Self::Folder(dir) => mark::leave(dir, number),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.mark().map_err(io::Error::other),
         }
     }
 
@@ -127,6 +158,8 @@ impl Home {
     pub fn mark(&self) -> io::Result<Option<(Option<u64>, Mark)>> {
         match self {
             Self::Folder(dir) => mark::find(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.mark().map(|mark| Some((None, mark))).map_err(io::Error::other),
         }
     }
 
@@ -134,6 +167,8 @@ impl Home {
     pub fn give_up_reserve(&self) -> io::Result<bool> {
         match self {
             Self::Folder(dir) => give_up_reserve(dir),
+            #[cfg(feature = "postgres")]
+            Self::Database(_) => Ok(false),
         }
     }
 }
@@ -142,6 +177,8 @@ impl fmt::Display for Home {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Folder(dir) => dir.display().fmt(f),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.fmt(f),
         }
     }
 }
@@ -178,8 +215,10 @@ pub struct Log {
 impl Log {
     /// The log of a state; nothing is made before the first line.
     pub fn of(home: &Home) -> Self {
-        let engine = match home {
+        let engine: Box<dyn LogEngine> = match home {
             Home::Folder(dir) => Box::new(log::FolderLog::new(dir)),
+            #[cfg(feature = "postgres")]
+            Home::Database(account) => Box::new(DatabaseLog::new(account)),
         };
         Self { engine }
     }

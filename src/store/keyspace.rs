@@ -77,6 +77,12 @@ impl Keyspace {
         Self::all_filed().find(|space| key.first() == Some(&(*space as u8)))
     }
 
+    /// The space of a stored key.
+    #[cfg(feature = "postgres")]
+    pub(super) fn of(key: &[u8]) -> Option<Self> {
+        Self::ALL.iter().copied().find(|space| key.first() == Some(&(*space as u8)))
+    }
+
     pub(super) fn key(self, name: &str) -> Vec<u8> {
         let mut key = Vec::with_capacity(1 + name.len());
         key.push(self as u8);

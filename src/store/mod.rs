@@ -1,7 +1,8 @@
 //! The store: everything that is remembered, behind one door, whichever engine holds it.
 //!
 //! ```text
-//! typed tables, rows about the whole ─▶ Store ─▶ embedded   sled beside sorted files, in a folder
+//! typed tables, rows about the whole ─▶ Store ─┬▶ embedded   sled beside sorted files, in a folder
+//!                                              └▶ postgres   tables of a database that several workers share
 //! ```
 //!
 //! Invariants:
@@ -23,10 +24,14 @@ mod keyspace;
 mod log_engine;
 mod mark;
 mod old_store;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod reset;
+mod row;
 mod table;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 pub use batch::Batch;
 use embedded::Embedded;
@@ -38,6 +43,8 @@ pub use keyspace::Keyspace;
 pub use log_engine::{LineFate, LineJudge};
 pub use mark::Mark;
 pub use old_store::{OldStore, ResetOutcome};
+#[cfg(feature = "postgres")]
+pub use postgres::{Account, DatabaseOptions, WRITE_MAX};
 pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};
@@ -55,6 +62,8 @@ impl Store {
         let home = home.into();
         let engine: Box<dyn Engine> = match &home {
             Home::Folder(dir) => Box::new(Embedded::open(dir)?),
+            #[cfg(feature = "postgres")]
+            Home::Database(account) => Box::new(postgres::Rows::open(account).map_err(|kind| home.error(kind))?),
         };
         Ok(Self { home, engine, deciding: Mutex::default() })
     }
@@ -90,6 +99,16 @@ impl Store {
     /// Whether something could not be written for want of room since this was asked last.
     pub fn has_run_full(&self) -> bool {
         self.engine.has_run_full()
+    }
+
+    /// How long until a request that changes anything at the service may begin: another worker may have begun some before
+    /// this one took over.
+    ///
+    /// # Errors
+    ///
+    /// Another worker may have taken over: none may begin any more.
+    pub fn before_sending(&self) -> Result<Duration, Error> {
+        self.engine.before_sending()
     }
 
     /// Reads a row written by [`Batch::put`].
@@ -188,33 +207,4 @@ impl BulkLoader<'_> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_load_that_is_interrupted_says_why_and_leaves_nothing() {
-        #[derive(Debug)]
-        enum LoadFailure {
-            Source,
-            Store,
-        }
-        impl From<Error> for LoadFailure {
-            fn from(_: Error) -> Self {
-                Self::Store
-            }
-        }
-        let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path()).unwrap();
-        for count in [0, 2000] {
-            let put = |number: u32| {
-                let mut batch = Batch::default();
-                batch.put(Keyspace::Synced, &format!("{number:06}"), &number);
-                Ok(batch)
-            };
-            let rows = (0..count).map(put).chain([Err(LoadFailure::Source)]);
-            let outcome = store.bulk_load().commit_with(rows);
-            assert!(matches!(outcome, Err(LoadFailure::Source)), "{count}: {outcome:?}");
-            assert!(store.is_empty(Keyspace::Synced, "").unwrap());
-        }
-    }
-}
+mod tests;

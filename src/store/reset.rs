@@ -1,5 +1,7 @@
 //! Replaces a store by a new one.
 
+#[cfg(feature = "postgres")]
+use super::postgres;
 use super::{Batch, Error, Home, OldStore, ResetOutcome, embedded};
 
 /// Throws the store of a state away and makes a new one with what `keep` takes over. Where `keep` takes nothing over, not
@@ -13,5 +15,7 @@ pub fn reset<T, E: From<Error>>(
 ) -> Result<Option<ResetOutcome<T>>, E> {
     match home {
         Home::Folder(dir) => embedded::reset(dir, keep),
+        #[cfg(feature = "postgres")]
+        Home::Database(account) => postgres::reset(account, keep),
     }
 }

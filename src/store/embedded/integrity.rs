@@ -7,8 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::row;
-use crate::store::{Keyspace, MetaKey};
+use crate::store::{Keyspace, MetaKey, row};
 
 /// The number of batches so far, the number of rows and the XOR of their digests; its own row does not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -28,15 +28,14 @@ pub(super) mod mark;
 mod lsm;
 mod reserve;
 mod reset;
-mod row;
 mod sled_db;
 mod state_dir;
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::time::Duration;
 
 use integrity::IntegrityRecord;
 use lsm::{OverlayFlags, SsTable, swap};
@@ -44,12 +43,12 @@ pub(super) use reserve::give_up as give_up_reserve;
 pub(super) use reset::reset;
 use serde::de::DeserializeOwned;
 use sled_db::{Sled, catch_panic, ignore_not_found};
-use state_dir::StateDir;
+use state_dir::{FolderLock, StateDir};
 pub(super) use state_dir::{check_state_dir, create_state_dir, place};
 
 use super::batch::RowChange;
 use super::engine::{BulkLoad, Engine, Visit};
-use super::{Batch, Error, ErrorKind, Keyspace, MetaKey};
+use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 use crate::crash::point;
 use crate::disk;
 
@@ -65,7 +64,7 @@ pub(super) struct Embedded {
     /// Whether the disk was full when it was opened.
     is_full: bool,
     ran_full: AtomicBool,
-    _lock: File,
+    _lock: Arc<FolderLock>,
 }
 
 /// What the writer holds.
@@ -96,13 +95,13 @@ impl Embedded {
         Ok(store)
     }
 
-    fn open_locked(dir: &Path, lock: File) -> Result<Self, Error> {
+    fn open_locked(dir: &Path, lock: Arc<FolderLock>) -> Result<Self, Error> {
         let store = Self::open_unchecked(dir, lock)?;
         store.check()?;
         Ok(store)
     }
 
-    fn open_unchecked(dir: &Path, lock: File) -> Result<Self, Error> {
+    fn open_unchecked(dir: &Path, lock: Arc<FolderLock>) -> Result<Self, Error> {
         let fail = |kind| Error { place: place(dir), kind };
         let io = |error| fail(ErrorKind::from_io(error));
         swap::recover(dir).map_err(io)?;
@@ -386,6 +385,10 @@ impl Engine for Embedded {
 
     fn has_run_full(&self) -> bool {
         self.ran_full.swap(false, Ordering::Relaxed)
+    }
+
+    fn before_sending(&self) -> Result<Duration, Error> {
+        Ok(Duration::ZERO)
     }
 
     fn vacuum(&self) -> Result<(), Error> {

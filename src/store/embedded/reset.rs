@@ -1,12 +1,14 @@
 //! Replaces a store by a new one.
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::integrity::Commits;
 use super::lsm::swap;
+use super::state_dir::FolderLock;
 use super::{Batch, Embedded, Engine as _, Error, ErrorKind, Keyspace, MetaKey, StateDir, ignore_not_found, place};
 use crate::crash::point;
 use crate::disk;
@@ -23,16 +25,17 @@ pub(in crate::store) fn reset<T, E: From<Error>>(
 ) -> Result<Option<ResetOutcome<T>>, E> {
     let fail = |error: io::Error| Error { place: place(dir), kind: ErrorKind::from_io(error) };
     let lock = StateDir::create(dir)?.lock()?;
-    let again = || lock.try_clone().map_err(fail);
     if !dir.join("store").exists() && !dir.join("store.old").exists() && !dir.join("commits").exists() {
         return Ok(None);
     }
-    let (store, unreadable, damage) = match Embedded::open_locked(dir, again()?) {
+    let (store, unreadable, damage) = match Embedded::open_locked(dir, Arc::clone(&lock)) {
         Ok(store) => (Some(store), BTreeSet::new(), None),
-        Err(error) if matches!(error.kind, ErrorKind::Damaged(_)) => match Embedded::open_damaged(dir, again()?) {
-            Ok((store, unreadable)) => (Some(store), unreadable, Some(error)),
-            Err(_) => (None, BTreeSet::new(), Some(error)),
-        },
+        Err(error) if matches!(error.kind, ErrorKind::Damaged(_)) => {
+            match Embedded::open_damaged(dir, Arc::clone(&lock)) {
+                Ok((store, unreadable)) => (Some(store), unreadable, Some(error)),
+                Err(_) => (None, BTreeSet::new(), Some(error)),
+            }
+        }
         Err(error) if matches!(error.kind, ErrorKind::Newer { .. }) => (None, BTreeSet::new(), Some(error)),
         Err(error) => return Err(error.into()),
     };
@@ -68,7 +71,7 @@ impl Embedded {
         store.writing().integrity.commits = commits;
         let mut batch = batch;
         // There is a batch to commit in any case, for the number's sake.
-        batch.put_meta(MetaKey::Format, &super::row::FORMAT);
+        batch.put_meta(MetaKey::Format, &crate::store::row::FORMAT);
         store.commit(batch)?;
         drop(store);
         disk::sync_folder(&dir.join("store"))
@@ -76,7 +79,7 @@ impl Embedded {
     }
 
     /// A store that is damaged, to be read as far as it goes; with the spaces that can't be read.
-    fn open_damaged(dir: &Path, lock: File) -> Result<(Self, BTreeSet<Keyspace>), Error> {
+    fn open_damaged(dir: &Path, lock: Arc<FolderLock>) -> Result<(Self, BTreeSet<Keyspace>), Error> {
         let store = Self::open_unchecked(dir, lock)?;
         let unreadable = Keyspace::all_filed().filter(|space| store.open_file(*space).is_err()).collect();
         Ok((store, unreadable))

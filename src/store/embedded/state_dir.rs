@@ -13,6 +13,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt as _;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
@@ -76,7 +77,7 @@ impl StateDir {
     }
 
     /// Takes the lock and writes this process's number into it.
-    pub(super) fn lock(&self) -> Result<File, Error> {
+    pub(super) fn lock(&self) -> Result<Arc<FolderLock>, Error> {
         let fail = |error: io::Error| Error { place: place(&self.path), kind: ErrorKind::from_io(error) };
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let opened = openat(&self.open, "lock", flags, Mode::RUSR | Mode::WUSR);
@@ -93,9 +94,20 @@ impl StateDir {
         }
         match file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(ErrorKind::from_io) {
             // The lock holds without the number too, and what is kept in reserve is given up only behind it.
-            Ok(()) | Err(ErrorKind::Full) => Ok(file),
+            Ok(()) | Err(ErrorKind::Full) => Ok(Arc::new(FolderLock(file))),
             Err(kind) => Err(Error { place: place(&self.path), kind }),
         }
+    }
+}
+
+/// Keeps other processes from the store of a folder.
+#[derive(Debug)]
+pub(super) struct FolderLock(File);
+
+impl Drop for FolderLock {
+    /// A process that this one is just starting has the file too, for a moment: closing it here would not let it go.
+    fn drop(&mut self) {
+        let _ = self.0.unlock();
     }
 }
 

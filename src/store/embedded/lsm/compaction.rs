@@ -15,9 +15,9 @@ use super::table::TableMeta;
 use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
-use crate::store::embedded::{Embedded, Writing, ignore_not_found, row};
+use crate::store::embedded::{Embedded, Writing, ignore_not_found};
 use crate::store::engine::Engine as _;
-use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey};
+use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
 /// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.

@@ -1,0 +1,190 @@
+//! One connection to the database, on a thread of its own; callers wait for their answers.
+//!
+//! Invariants:
+//! - Each piece of work is one statement, and so a transaction by itself: no pause of this process can hold a lock, and a
+//!   pooler in transaction mode may stand between.
+//! - Statements have no names: a pooler may give each of them to another session.
+//! - Where the connection broke meanwhile, what a statement did is not known, and the caller is told so ([`Failure::Lost`]).
+//!
+//! Rejected: the blocking client of the same library. It starts a runtime inside the caller's, and fails where the caller is
+//! a task.
+
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, NoTls, Row};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use super::options::DatabaseOptions;
+
+/// How long a statement may take. The longest are parts of a bulk load.
+const STATEMENT_MAX: Duration = Duration::from_secs(60);
+/// How long it may take to connect.
+const CONNECT_MAX: Duration = Duration::from_secs(10);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    /// The statement was not begun.
+    #[error("the database can't be reached: {0}")]
+    Unreachable(String),
+    /// Whether the statement was carried out is not known.
+    #[error("the connection to the database broke: {0}")]
+    Lost(String),
+    /// The database did not carry the statement out.
+    #[error("the database refused a statement: {message}")]
+    Refused {
+        /// The kind of reason.
+        code: SqlState,
+        /// The database's words.
+        message: String,
+    },
+}
+
+/// A value of a statement.
+#[derive(Debug)]
+pub(super) enum Value {
+    Small(i16),
+    Int(i32),
+    Big(i64),
+    Text(String),
+    Bytes(Vec<u8>),
+    Smalls(Vec<i16>),
+    Ints(Vec<i32>),
+    Bigs(Vec<i64>),
+    Blobs(Vec<Vec<u8>>),
+    OptionalBlobs(Vec<Option<Vec<u8>>>),
+}
+
+impl Value {
+    fn bound(&self) -> (&(dyn ToSql + Sync), Type) {
+        match self {
+            Self::Small(value) => (value, Type::INT2),
+            Self::Int(value) => (value, Type::INT4),
+            Self::Big(value) => (value, Type::INT8),
+            Self::Text(value) => (value, Type::TEXT),
+            Self::Bytes(value) => (value, Type::BYTEA),
+            Self::Smalls(value) => (value, Type::INT2_ARRAY),
+            Self::Ints(value) => (value, Type::INT4_ARRAY),
+            Self::Bigs(value) => (value, Type::INT8_ARRAY),
+            Self::Blobs(value) => (value, Type::BYTEA_ARRAY),
+            Self::OptionalBlobs(value) => (value, Type::BYTEA_ARRAY),
+        }
+    }
+}
+
+struct Request {
+    work: Work,
+    reply: SyncSender<Result<Vec<Row>, Failure>>,
+}
+
+enum Work {
+    Statement(&'static str, Vec<Value>),
+    Script(String),
+}
+
+/// One connection. It is made with the first statement, and made again after it broke.
+pub(super) struct Connection {
+    requests: UnboundedSender<Request>,
+}
+
+impl Connection {
+    /// Starts the thread; connects to nothing.
+    pub(super) fn new(options: DatabaseOptions) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (requests, received) = unbounded_channel();
+        thread::Builder::new()
+            .name("database".to_owned())
+            .spawn(move || runtime.block_on(Session { options, client: None }.serve(received)))?;
+        Ok(Self { requests })
+    }
+
+    /// Carries out one statement and waits for its rows.
+    pub(super) fn query(&self, statement: &'static str, values: Vec<Value>) -> Result<Vec<Row>, Failure> {
+        self.ask(Work::Statement(statement, values))
+    }
+
+    /// Carries out several statements that begin and end a transaction of their own.
+    pub(super) fn script(&self, statements: String) -> Result<(), Failure> {
+        self.ask(Work::Script(statements)).map(drop)
+    }
+
+    fn ask(&self, work: Work) -> Result<Vec<Row>, Failure> {
+        let (reply, answer) = sync_channel(1);
+        let ended = || Failure::Unreachable("its thread has ended".to_owned());
+        self.requests.send(Request { work, reply }).map_err(|_| ended())?;
+        answer.recv().map_err(|_| ended())?
+    }
+}
+
+struct Session {
+    options: DatabaseOptions,
+    client: Option<Client>,
+}
+
+impl Session {
+    async fn serve(mut self, mut requests: UnboundedReceiver<Request>) {
+        while let Some(Request { work, reply }) = requests.recv().await {
+            let answer = self.carry_out(&work).await;
+            if !matches!(answer, Ok(_) | Err(Failure::Refused { .. })) {
+                self.client = None;
+            }
+            // Who asked may have ended.
+            let _ = reply.send(answer);
+        }
+    }
+
+    async fn carry_out(&mut self, work: &Work) -> Result<Vec<Row>, Failure> {
+        if self.client.as_ref().is_none_or(Client::is_closed) {
+            self.client = Some(self.connect().await?);
+        }
+        let client = self.client.as_ref().expect("it is connected");
+        let asked = async {
+            match work {
+                Work::Statement(statement, values) => {
+                    client.query_typed(statement, &values.iter().map(Value::bound).collect::<Vec<_>>()).await
+                }
+                Work::Script(statements) => client.batch_execute(statements).await.map(|()| Vec::new()),
+            }
+        };
+        let asked = tokio::time::timeout(STATEMENT_MAX, asked).await;
+        let asked = asked.map_err(|_| Failure::Lost(format!("no answer within {} s", STATEMENT_MAX.as_secs())))?;
+        asked.map_err(|error| match error.as_db_error() {
+            // The server ends the session with these: an administrator's order, a crash, a start.
+            Some(refused) if refused.code().code().starts_with("57P") => Failure::Lost(refused.message().to_owned()),
+            Some(refused) => Failure::Refused { code: refused.code().clone(), message: refused.message().to_owned() },
+            None => Failure::Lost(words(&error)),
+        })
+    }
+
+    async fn connect(&self) -> Result<Client, Failure> {
+        let unreachable = |error: &dyn std::error::Error| Failure::Unreachable(words(error));
+        let config = self.options.config().map_err(Failure::Unreachable)?;
+        let connect = async {
+            match self.options.tls().map_err(Failure::Unreachable)? {
+                Some(tls) => {
+                    let (client, connection) =
+                        config.connect(MakeRustlsConnect::new(tls)).await.map_err(|error| unreachable(&error))?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+                None => {
+                    let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(&error))?;
+                    tokio::spawn(connection);
+                    Ok(client)
+                }
+            }
+        };
+        let connected = tokio::time::timeout(CONNECT_MAX, connect).await;
+        connected.map_err(|_| Failure::Unreachable(format!("no answer within {} s", CONNECT_MAX.as_secs())))?
+    }
+}
+
+/// An error of the library with its causes: its own words alone are "db error" or "error connecting to server".
+fn words(error: &dyn std::error::Error) -> String {
+    crate::fault::chain(error)
+}

@@ -1,0 +1,215 @@
+//! The database of one or more accounts, and one account in it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+
+use tokio_postgres::Row;
+
+use super::connection::{Connection, Failure, Value};
+use super::options::DatabaseOptions;
+use super::renewal::Renewals;
+use super::schema;
+use super::timeline::timeline;
+use crate::store::embedded::{check_state_dir, create_state_dir};
+use crate::store::{Error, ErrorKind, Mark};
+
+/// A database, and this process as one of its workers. All accounts of a process in one database share it.
+pub(super) struct Database {
+    options: DatabaseOptions,
+    connection: OnceLock<Connection>,
+    is_prepared: Mutex<bool>,
+    renewals: OnceLock<Renewals>,
+    /// The accounts that this process has, or claims.
+    held: Mutex<BTreeSet<i32>>,
+    /// This process, by a name of its own.
+    pub(super) worker: String,
+}
+
+/// Those that are in use, by URL.
+static OPEN: Mutex<BTreeMap<String, Weak<Database>>> = Mutex::new(BTreeMap::new());
+
+impl Database {
+    fn new(options: &DatabaseOptions) -> Self {
+        Self {
+            options: options.clone(),
+            connection: OnceLock::new(),
+            is_prepared: Mutex::new(false),
+            renewals: OnceLock::new(),
+            held: Mutex::default(),
+            worker: worker(),
+        }
+    }
+
+    fn of(options: &DatabaseOptions) -> Arc<Self> {
+        let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(database) = open.get(&options.url).and_then(Weak::upgrade) {
+            return database;
+        }
+        let database = Arc::new(Self::new(options));
+        open.insert(options.url.clone(), Arc::downgrade(&database));
+        database
+    }
+
+    fn connection(&self) -> Result<&Connection, Failure> {
+        if let Some(connection) = self.connection.get() {
+            return Ok(connection);
+        }
+        let made = Connection::new(self.options.clone()).map_err(|error| Failure::Unreachable(error.to_string()))?;
+        Ok(self.connection.get_or_init(|| made))
+    }
+
+    /// The connection, once the tables are known to be there.
+    pub(super) fn ready(&self) -> Result<&Connection, ErrorKind> {
+        let connection = self.connection().map_err(ErrorKind::from_database)?;
+        let mut is_prepared = self.is_prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if !*is_prepared {
+            schema::prepare(connection)?;
+            *is_prepared = true;
+        }
+        Ok(connection)
+    }
+
+    /// What renews the leases of this worker, on a connection of its own: no long statement may keep it from that.
+    pub(super) fn renewals(&self) -> Result<&Renewals, ErrorKind> {
+        if let Some(renewals) = self.renewals.get() {
+            return Ok(renewals);
+        }
+        let made = Renewals::start(self.options.clone(), self.worker.clone()).map_err(ErrorKind::from_io)?;
+        Ok(self.renewals.get_or_init(|| made))
+    }
+}
+
+/// A name that no other process has had.
+fn worker() -> String {
+    use ring::rand::SecureRandom as _;
+    let mut bytes = [0; 16];
+    ring::rand::SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");
+    format!("{:032x}", u128::from_le_bytes(bytes))
+}
+
+/// One account in a database.
+#[derive(Clone)]
+pub struct Account {
+    pub(super) database: Arc<Database>,
+    pub(super) name: String,
+    id: Arc<OnceLock<i32>>,
+    spill_dir: PathBuf,
+}
+
+impl Account {
+    /// The account of this name; connects to nothing. `spill_dir` is a folder for what may be lost.
+    pub fn new(options: &DatabaseOptions, name: &str, spill_dir: PathBuf) -> Self {
+        Self { database: Database::of(options), name: name.to_owned(), id: Arc::default(), spill_dir }
+    }
+
+    /// Makes the tables where there are none, and the folder for what may be lost.
+    pub(in crate::store) fn create(&self) -> Result<(), Error> {
+        self.id().map_err(|kind| Error { place: self.place(), kind })?;
+        create_state_dir(&self.spill_dir)
+    }
+
+    /// Whether the folder for what may be lost can be used.
+    pub(in crate::store) fn check(&self) -> Result<(), Error> {
+        check_state_dir(&self.spill_dir)
+    }
+
+    /// The same account as another process sees it.
+    #[cfg(test)]
+    pub(super) fn as_another_worker(&self) -> Self {
+        let database = Arc::new(Database::new(&self.database.options));
+        Self { database, name: self.name.clone(), id: Arc::default(), spill_dir: self.spill_dir.clone() }
+    }
+
+    /// The folder for what may be lost.
+    pub fn spill_dir(&self) -> &Path {
+        &self.spill_dir
+    }
+
+    /// Its number in the database, made where it is new.
+    pub(super) fn id(&self) -> Result<i32, ErrorKind> {
+        if let Some(id) = self.id.get() {
+            return Ok(*id);
+        }
+        let id = schema::account(self.database.ready()?, &self.name)?;
+        Ok(*self.id.get_or_init(|| id))
+    }
+
+    /// What an error calls it.
+    pub(in crate::store) fn place(&self) -> String {
+        format!("state of {self}")
+    }
+
+    /// Takes the account for one store of this process; false where another has it.
+    pub(super) fn take(&self) -> Result<bool, ErrorKind> {
+        Ok(self.held().insert(self.id()?))
+    }
+
+    /// Lets it go again.
+    pub(super) fn let_go(&self) {
+        if let Some(id) = self.id.get() {
+            self.held().remove(id);
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+        self.database.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What tells the database from a copy of it: its number, and the timeline that it writes.
+    pub(in crate::store) fn mark(&self) -> Result<Mark, ErrorKind> {
+        const MARK: &str = concat!(
+            "select system_identifier::text as system, ",
+            timeline!(),
+            " as timeline from pg_control_system() where $1 > 0"
+        );
+        let rows = self.query(MARK, Vec::new)?;
+        let row = rows.first().ok_or_else(|| ErrorKind::Damaged("it has no number".into()))?;
+        let place = row.get::<_, &str>("system").parse().unwrap_or(0);
+        Ok(Mark { place, changed: (row.get::<_, i32>("timeline").into(), 0) })
+    }
+
+    /// Carries out a statement whose first value is the number of the account.
+    pub(super) fn query_once(&self, statement: &'static str, values: Vec<Value>) -> Result<Vec<Row>, ErrorKind> {
+        let connection = self.database.ready()?;
+        let values = [Value::Int(self.id()?)].into_iter().chain(values).collect();
+        connection.query(statement, values).map_err(ErrorKind::from_database)
+    }
+
+    /// The same for one that only reads, or that says the same when it is said twice: it is repeated where the connection broke.
+    pub(super) fn query(
+        &self,
+        statement: &'static str,
+        values: impl Fn() -> Vec<Value>,
+    ) -> Result<Vec<Row>, ErrorKind> {
+        let connection = self.database.ready()?;
+        let id = self.id()?;
+        let all = || [Value::Int(id)].into_iter().chain(values()).collect();
+        match connection.query(statement, all()) {
+            Err(Failure::Lost(_)) => connection.query(statement, all()),
+            answer => answer,
+        }
+        .map_err(ErrorKind::from_database)
+    }
+}
+
+impl PartialEq for Account {
+    fn eq(&self, other: &Self) -> bool {
+        self.database.options.url == other.database.options.url && self.name == other.name
+    }
+}
+
+impl Eq for Account {}
+
+impl fmt::Debug for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Account({self})")
+    }
+}
+
+impl fmt::Display for Account {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "account {} in {}", self.name, self.database.options.url)
+    }
+}

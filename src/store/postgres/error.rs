@@ -1,0 +1,15 @@
+//! Errors of the database as the store has them.
+
+use tokio_postgres::error::SqlState;
+
+use super::connection::Failure;
+use crate::store::ErrorKind;
+
+impl ErrorKind {
+    pub(super) fn from_database(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
+            failure => Self::Database(failure.to_string()),
+        }
+    }
+}

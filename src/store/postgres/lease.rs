@@ -1,0 +1,104 @@
+//! The lease of an account: at most one worker has it, and only who has it can commit.
+//!
+//! ```text
+//! claim ─▶ renew every 5 s ─▶ release            holder gone, expired: the next worker may claim at once
+//!               └─ lost ─▶ expired after 30 s ─▶ claim ─▶ 20 s ─▶ first write
+//! ```
+//!
+//! Invariants:
+//! - The database's clock alone decides when a lease is over. A worker counts its own deadline from the moment before it
+//!   asked for a renewal, by a clock that can't be set.
+//! - Holder *and* epoch name a tenure. After a failover that lost its tail an epoch can come again, with another holder.
+//! - A worker steps down where the database's timeline is another than at its claim: what it committed may be lost.
+//! - After [`WRITE_UNTIL`] a worker begins no write, and a write takes [`WRITE_MAX`] at most. A successor of a tenure that was
+//!   not released begins its first write [`SETTLE`] after the lease expired, which is later than both together.
+//!
+//! Rejected: advisory locks. Behind a pooler they belong to the pooler's session and outlive their owner.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::deadline;
+use crate::store::ErrorKind;
+
+/// How long a lease lasts after its renewal. The statements have the same number.
+const TERM: Duration = Duration::from_secs(30);
+/// How often it is renewed.
+pub(super) const RENEW_EVERY: Duration = Duration::from_secs(5);
+/// After so long without a renewal no write is begun.
+const WRITE_UNTIL: Duration = Duration::from_secs(25);
+/// How long a write to the service may take while a lease is held.
+pub const WRITE_MAX: Duration = Duration::from_secs(20);
+/// How long after a lease expired its successor writes to the service.
+pub(super) const SETTLE: Duration = Duration::from_secs(20);
+
+const _: () = assert!(WRITE_UNTIL.as_secs() + WRITE_MAX.as_secs() < TERM.as_secs() + SETTLE.as_secs());
+
+/// Which tenure of which account.
+#[derive(Debug)]
+pub(super) struct Tenure {
+    pub(super) account: i32,
+    pub(super) holder: String,
+    pub(super) epoch: i64,
+    pub(super) timeline: i32,
+}
+
+/// One tenure of an account.
+#[derive(Debug)]
+pub(super) struct Lease {
+    pub(super) tenure: Tenure,
+    /// When the newest renewal was asked for, by [`deadline::now`].
+    renewed: AtomicU64,
+    is_lost: AtomicBool,
+    /// When the first write may begin, by [`deadline::now`].
+    writes_from: u64,
+}
+
+impl Lease {
+    /// A tenure that was claimed at `asked`, whose first write may begin `settle` later.
+    pub(super) fn new(tenure: Tenure, asked: u64, settle: Duration) -> Self {
+        Self {
+            tenure,
+            renewed: AtomicU64::new(asked),
+            is_lost: AtomicBool::new(false),
+            writes_from: asked + millis(settle),
+        }
+    }
+
+    /// A renewal that was asked for at `asked` was granted, under this timeline.
+    pub(super) fn renewed(&self, asked: u64, timeline: i32) {
+        if timeline == self.tenure.timeline {
+            self.renewed.store(asked, Ordering::Relaxed);
+        } else {
+            self.lose();
+        }
+    }
+
+    /// Another worker has the account, or may have it.
+    pub(super) fn lose(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it is known to be lost.
+    pub(super) fn is_lost(&self) -> bool {
+        self.is_lost.load(Ordering::Relaxed)
+    }
+
+    /// How long until a write to the service may begin.
+    ///
+    /// # Errors
+    ///
+    /// [`ErrorKind::Fenced`] where none may any more.
+    pub(super) fn before_sending(&self) -> Result<Duration, ErrorKind> {
+        let now = deadline::now();
+        let until = self.renewed.load(Ordering::Relaxed) + millis(WRITE_UNTIL);
+        if self.is_lost() || now >= until {
+            return Err(ErrorKind::Fenced);
+        }
+        Ok(Duration::from_millis(self.writes_from.saturating_sub(now)))
+    }
+}
+
+fn millis(duration: Duration) -> u64 {
+    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
+}

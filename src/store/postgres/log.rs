@@ -1,0 +1,98 @@
+//! The log of an account: a row for each line. A decision is written down by whichever worker it reaches, so a line needs no
+//! lease.
+
+use std::io;
+use std::path::PathBuf;
+
+use super::connection::Value;
+use super::database::Account;
+use crate::store::log_engine::{LineFate, LineJudge, LogEngine};
+
+/// So many lines come with one answer.
+const PAGE_LINES: i64 = 1000;
+
+pub(in crate::store) struct DatabaseLog(Account);
+
+impl DatabaseLog {
+    pub(in crate::store) fn new(account: &Account) -> Self {
+        Self(account.clone())
+    }
+
+    /// Walks the lines of a segment with their numbers.
+    fn walk(&self, segment: &str, mut visit: impl FnMut(i64, &str) -> io::Result<()>) -> io::Result<()> {
+        const PAGE: &str =
+            "select n, line from rosterd.audit where account = $1 and segment = $2 and n > $3 order by n limit $4";
+        let mut last = i64::MIN;
+        loop {
+            let values = || vec![Value::Text(segment.to_owned()), Value::Big(last), Value::Big(PAGE_LINES)];
+            let rows = self.0.query(PAGE, values).map_err(io::Error::other)?;
+            for row in &rows {
+                last = row.get("n");
+                visit(last, row.get("line"))?;
+            }
+            if rows.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+}
+
+impl LogEngine for DatabaseLog {
+    fn append(&self, segment: &str, line: &str) -> io::Result<()> {
+        const APPEND: &str = "insert into rosterd.audit (account, segment, line) values ($1, $2, $3)";
+        let values = || vec![Value::Text(segment.to_owned()), Value::Text(line.to_owned())];
+        // Where an answer is lost the line may be there twice, and never not at all.
+        self.0.query(APPEND, values).map(drop).map_err(io::Error::other)
+    }
+
+    fn segments(&self) -> io::Result<Vec<String>> {
+        const SEGMENTS: &str = "select distinct segment from rosterd.audit where account = $1 order by segment";
+        let rows = self.0.query(SEGMENTS, Vec::new).map_err(io::Error::other)?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
+    }
+
+    fn place(&self, segment: &str) -> PathBuf {
+        PathBuf::from(format!("{}, audit lines of {segment}", self.0))
+    }
+
+    fn lines(&self, segment: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        self.walk(segment, |_, line| {
+            visit(line.as_bytes());
+            Ok(())
+        })
+    }
+
+    fn tail(&self, segment: &str, bytes: u64) -> io::Result<Vec<u8>> {
+        const TAIL: &str = "select string_agg(line, E'\\n' order by n) from (
+            select n, line, sum(octet_length(line) + 1) over (order by n desc) as size
+              from rosterd.audit where account = $1 and segment = $2) as newest
+            where size <= $3";
+        let bytes = i64::try_from(bytes).unwrap_or(i64::MAX);
+        let values = || vec![Value::Text(segment.to_owned()), Value::Big(bytes)];
+        let rows = self.0.query(TAIL, values).map_err(io::Error::other)?;
+        Ok(rows.first().and_then(|row| row.get::<_, Option<String>>(0)).unwrap_or_default().into_bytes())
+    }
+
+    fn rewrite(&self, judge: &dyn Fn() -> Box<LineJudge<'static>>) -> io::Result<u64> {
+        const CHANGE: &str = "update rosterd.audit set line = $4 where account = $1 and segment = $2 and n = $3";
+        const REMOVE: &str = "delete from rosterd.audit where account = $1 and segment = $2 and n = $3";
+        let mut changed = 0;
+        for segment in self.segments()? {
+            let mut judge = judge();
+            self.walk(&segment, |n, line| {
+                let place = || vec![Value::Text(segment.clone()), Value::Big(n)];
+                let done = match judge(line.as_bytes()) {
+                    LineFate::Stays => return Ok(()),
+                    LineFate::Goes => self.0.query(REMOVE, place),
+                    LineFate::Becomes(line) => {
+                        let line = String::from_utf8(line).map_err(io::Error::other)?;
+                        self.0.query(CHANGE, || place().into_iter().chain([Value::Text(line.clone())]).collect())
+                    }
+                };
+                changed += 1;
+                done.map(drop).map_err(io::Error::other)
+            })?;
+        }
+        Ok(changed)
+    }
+}

@@ -1,0 +1,42 @@
+//! The engine in a database that several workers share: PostgreSQL 15 or later.
+//!
+//! ```text
+//! worker ─┬─ a connection ─▶ rows, lines, documents        each statement is a transaction by itself
+//!         └─ another one ──▶ renewals of its leases
+//! ```
+//!
+//! Invariants:
+//! - An account has one writer: who has its [`lease`]. Each commit is refused to all others.
+//! - Only the database's clock says when a lease is over.
+//! - What needs no lease, a pause or a decision that is written down, any worker may write.
+//!
+//! Rejected: a cluster of our own, and a lock service beside the state. The first is not ours to build, the second would make
+//! two truths.
+
+mod bulk;
+mod connection;
+mod database;
+mod deadline;
+mod documents;
+mod error;
+mod lease;
+mod log;
+mod options;
+mod renewal;
+mod reset;
+mod rows;
+mod schema;
+mod tenure;
+mod timeline;
+
+#[cfg(test)]
+pub(super) mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use database::Account;
+pub use lease::WRITE_MAX;
+pub(super) use log::DatabaseLog;
+pub use options::DatabaseOptions;
+pub(super) use reset::reset;
+pub(super) use rows::Rows;

@@ -1,0 +1,73 @@
+//! Renews the leases of a worker, all of one database with one statement.
+
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::thread;
+
+use super::connection::{Connection, Failure, Value};
+use super::deadline;
+use super::lease::{Lease, RENEW_EVERY};
+use super::options::DatabaseOptions;
+use super::timeline::timeline;
+
+/// A thread with a connection of its own. It ends with this value.
+pub(super) struct Renewals {
+    leases: Arc<Mutex<Vec<Weak<Lease>>>>,
+    _alive: Sender<()>,
+}
+
+impl Renewals {
+    pub(super) fn start(options: DatabaseOptions, worker: String) -> std::io::Result<Self> {
+        let connection = Connection::new(options)?;
+        let leases: Arc<Mutex<Vec<Weak<Lease>>>> = Arc::default();
+        let (alive, ended) = channel();
+        let held = Arc::clone(&leases);
+        thread::Builder::new().name("renewals".to_owned()).spawn(move || {
+            while ended.recv_timeout(RENEW_EVERY) == Err(RecvTimeoutError::Timeout) {
+                let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
+                let live: Vec<Arc<Lease>> =
+                    held.iter().filter_map(Weak::upgrade).filter(|lease| !lease.is_lost()).collect();
+                *held = live.iter().map(Arc::downgrade).collect();
+                drop(held);
+                if let Err(error) = renew(&connection, &worker, &live) {
+                    tracing::warn!(%error, "the leases could not be renewed: {error}");
+                }
+            }
+        })?;
+        Ok(Self { leases, _alive: alive })
+    }
+
+    /// Renews a lease from now on, until it is lost or dropped.
+    pub(super) fn add(&self, lease: &Arc<Lease>) {
+        self.leases.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::downgrade(lease));
+    }
+}
+
+/// Asks for all of them; those that are not granted are lost.
+fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result<(), Failure> {
+    const RENEW: &str = concat!(
+        "update rosterd.account a set expires_at = clock_timestamp() + interval '30 s'
+           from unnest($2, $3) as own(id, epoch)
+          where a.id = own.id and a.holder = $1 and a.epoch = own.epoch
+         returning a.id, ",
+        timeline!(),
+        " as timeline"
+    );
+    if leases.is_empty() {
+        return Ok(());
+    }
+    let asked = deadline::now();
+    let values = vec![
+        Value::Text(worker.to_owned()),
+        Value::Ints(leases.iter().map(|lease| lease.tenure.account).collect()),
+        Value::Bigs(leases.iter().map(|lease| lease.tenure.epoch).collect()),
+    ];
+    let granted = connection.query(RENEW, values)?;
+    for lease in leases {
+        match granted.iter().find(|row| row.get::<_, i32>("id") == lease.tenure.account) {
+            Some(row) => lease.renewed(asked, row.get("timeline")),
+            None => lease.lose(),
+        }
+    }
+    Ok(())
+}

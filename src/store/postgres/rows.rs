@@ -1,0 +1,342 @@
+//! Rows in the database, and the one statement that a commit is.
+//!
+//! Invariants:
+//! - A commit is one statement. It begins with the row of the account, and does nothing where holder, epoch or counter are
+//!   others than this tenure's: what an old holder sends late is refused.
+//! - The counter moves with every commit. Where an answer is lost it tells whether the commit was carried out.
+//! - Rows count in the generation that `space` names. A bulk load writes another generation in parts, which no one sees, and
+//!   its last commit names it.
+//! - What is stored of a row has a version and a checksum over its key, as in the embedded engine.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use super::bulk::Bulk;
+use super::connection::{Failure, Value};
+use super::database::Account;
+use super::lease::Lease;
+use super::tenure::{self, Claimed};
+use crate::crash::point;
+use crate::store::batch::RowChange;
+use crate::store::engine::{BulkLoad, Engine, Visit};
+use crate::store::row::{self, RowFault};
+use crate::store::{Batch, Error, ErrorKind, Keyspace};
+
+/// The rows of one account, while this process has its lease.
+pub(in crate::store) struct Rows {
+    pub(super) account: Account,
+    pub(super) lease: Arc<Lease>,
+    /// How many commits there were; held by who writes.
+    commits: Mutex<i64>,
+    claimed: Mutex<Option<Claim>>,
+    /// The highest generation of each space whose number was given to a load.
+    generations: Mutex<BTreeMap<Keyspace, i32>>,
+    ran_full: AtomicBool,
+}
+
+/// What a claim found besides the lease.
+struct Claim {
+    is_takeover: bool,
+    budget: Option<(Vec<u8>, Duration)>,
+}
+
+/// Rows that change with a commit.
+pub(super) struct Commit<'a> {
+    pub(super) rows: Vec<RowChange>,
+    /// Generations that count from now on.
+    pub(super) generations: &'a [(Keyspace, i32)],
+}
+
+/// So many rows at most come with one answer.
+const PAGE_ROWS: i64 = 1000;
+/// After so many rows, a walk over all of them costs less than a statement for each.
+const WALK_FROM: u64 = 500;
+
+impl Rows {
+    /// Claims the account.
+    pub(in crate::store) fn open(account: &Account) -> Result<Self, ErrorKind> {
+        let Claimed { lease, commits, is_takeover, budget } = tenure::claim(account, &node())?;
+        let rows = Self {
+            account: account.clone(),
+            lease,
+            commits: Mutex::new(commits),
+            claimed: Mutex::new(Some(Claim { is_takeover, budget })),
+            generations: Mutex::default(),
+            ran_full: AtomicBool::new(false),
+        };
+        account.database.renewals()?.add(&rows.lease);
+        rows.drop_unnamed()?;
+        Ok(rows)
+    }
+
+    pub(super) fn error(&self, kind: ErrorKind) -> Error {
+        if matches!(kind, ErrorKind::Full) {
+            self.ran_full.store(true, Ordering::Relaxed);
+        }
+        Error { place: self.account.place(), kind }
+    }
+
+    /// Held by who writes.
+    pub(super) fn writing(&self) -> MutexGuard<'_, i64> {
+        self.commits.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Commits under the fence, whatever becomes of answers.
+    pub(super) fn commit_fenced(&self, commits: &mut i64, commit: Commit<'_>) -> Result<(), ErrorKind> {
+        const COMMIT: &str = "with fence as (
+               update rosterd.account set commits = commits + 1
+                where id = $1 and holder = $2 and epoch = $3 and commits = $4 and expires_at > clock_timestamp()
+               returning commits),
+             named as (
+               insert into rosterd.space (account, space, generation)
+               select $1, n.space, n.generation from unnest($5::smallint[], $6::int[]) as n(space, generation)
+                where exists (select from fence)
+               on conflict (account, space) do update set generation = excluded.generation),
+             removed as (
+               delete from rosterd.rows r using unnest($7::smallint[], $8::bytea[]) as d(space, name)
+                where exists (select from fence) and r.account = $1 and r.space = d.space and r.name = d.name
+                  and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = d.space), 0)),
+             put as (
+               insert into rosterd.rows (account, space, generation, name, payload)
+               select $1, p.space, coalesce((select generation from rosterd.space s where s.account = $1 and s.space = p.space), 0),
+                      p.name, p.payload
+                 from unnest($9::smallint[], $10::bytea[], $11::bytea[]) as p(space, name, payload)
+                where exists (select from fence)
+               on conflict (account, space, generation, name) do update set payload = excluded.payload)
+             select commits from fence";
+        let values = Changes::of(commit.rows);
+        let (spaces, generations): (Vec<i16>, Vec<i32>) =
+            commit.generations.iter().map(|(space, generation)| (number(*space), *generation)).unzip();
+        let mut is_repeated = false;
+        loop {
+            point("store: before a batch");
+            let values = vec![
+                Value::Int(self.lease.tenure.account),
+                Value::Text(self.lease.tenure.holder.clone()),
+                Value::Big(self.lease.tenure.epoch),
+                Value::Big(*commits),
+                Value::Smalls(spaces.clone()),
+                Value::Ints(generations.clone()),
+                Value::Smalls(values.removed_spaces.clone()),
+                Value::Blobs(values.removed.clone()),
+                Value::Smalls(values.put_spaces.clone()),
+                Value::Blobs(values.put.clone()),
+                Value::Blobs(values.payloads.clone()),
+            ];
+            match self.account.database.ready()?.query(COMMIT, values) {
+                Ok(rows) if !rows.is_empty() => break,
+                // An earlier try whose answer was lost may have come through only now.
+                Ok(_) if self.is_committed(*commits + 1)? => break,
+                Ok(_) => {
+                    self.lease.lose();
+                    return Err(ErrorKind::Fenced);
+                }
+                Err(Failure::Lost(_)) if self.is_committed(*commits + 1)? => break,
+                Err(Failure::Lost(_)) if !is_repeated => is_repeated = true,
+                Err(failure) => return Err(ErrorKind::from_database(failure)),
+            }
+        }
+        *commits += 1;
+        point("store: committed");
+        Ok(())
+    }
+
+    /// Whether this tenure has made so many commits.
+    fn is_committed(&self, commits: i64) -> Result<bool, ErrorKind> {
+        let own = || {
+            vec![
+                Value::Text(self.lease.tenure.holder.clone()),
+                Value::Big(self.lease.tenure.epoch),
+                Value::Big(commits),
+            ]
+        };
+        let statement = "select from rosterd.account where id = $1 and holder = $2 and epoch = $3 and commits = $4";
+        Ok(!self.account.query(statement, own)?.is_empty())
+    }
+
+    /// Removes rows of generations that do not count: of loads that did not come to their end.
+    pub(super) fn drop_unnamed(&self) -> Result<(), ErrorKind> {
+        const DROP: &str = "delete from rosterd.rows r where r.account = $1
+            and exists (select from rosterd.account a where a.id = $1 and a.holder = $2 and a.epoch = $3)
+            and r.generation <> coalesce((select generation from rosterd.space s where s.account = $1 and s.space = r.space), 0)";
+        self.account
+            .query(DROP, || vec![Value::Text(self.lease.tenure.holder.clone()), Value::Big(self.lease.tenure.epoch)])
+            .map(drop)
+    }
+
+    /// A generation of a space that no load has had. Those of earlier tenures are gone, but for the one that counts.
+    pub(super) fn next_generation(&self, space: Keyspace) -> Result<i32, ErrorKind> {
+        const LATEST: &str = "select generation from rosterd.space where account = $1 and space = $2";
+        let mut given = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        let latest = match given.get(&space) {
+            Some(latest) => *latest,
+            None => {
+                self.account.query(LATEST, || vec![Value::Small(number(space))])?.first().map_or(0, |row| row.get(0))
+            }
+        };
+        let next = latest.checked_add(1).expect("a load a second is decades of them");
+        given.insert(space, next);
+        Ok(next)
+    }
+
+    /// Removes the generations of a space before the one that counts.
+    pub(super) fn drop_before(&self, space: Keyspace, generation: i32) -> Result<(), ErrorKind> {
+        const DROP: &str = "delete from rosterd.rows where account = $1 and space = $2 and generation < $3
+            and exists (select from rosterd.space s where s.account = $1 and s.space = $2 and s.generation = $3)";
+        self.account.query(DROP, || vec![Value::Small(number(space)), Value::Int(generation)]).map(drop)
+    }
+
+    /// What is stored as what a row holds.
+    fn payload(&self, key: &[u8], stored: &[u8]) -> Result<Vec<u8>, Error> {
+        match row::decode(key, stored) {
+            Ok(row) => Ok(row.payload.unwrap_or_default().to_vec()),
+            Err(RowFault::Version(version)) => Err(self.error(ErrorKind::Newer { format: version.into() })),
+            Err(RowFault::Checksum) => Err(Error::of_row(&self.account.place(), key)),
+        }
+    }
+}
+
+/// Rows as the statements take them.
+#[derive(Default)]
+pub(super) struct Changes {
+    removed_spaces: Vec<i16>,
+    removed: Vec<Vec<u8>>,
+    put_spaces: Vec<i16>,
+    put: Vec<Vec<u8>>,
+    payloads: Vec<Vec<u8>>,
+}
+
+impl Changes {
+    /// Of one key the last word counts: a statement can't change a row twice.
+    fn of(rows: Vec<RowChange>) -> Self {
+        let last: BTreeMap<_, _> = rows.into_iter().collect();
+        let mut changes = Self::default();
+        for (key, payload) in last {
+            let (space, name) = (i16::from(key[0]), key[1..].to_vec());
+            match payload {
+                Some(payload) => {
+                    changes.put_spaces.push(space);
+                    changes.put.push(name);
+                    changes.payloads.push(row::encode(&key, 0, Some(&payload)));
+                }
+                None => {
+                    changes.removed_spaces.push(space);
+                    changes.removed.push(name);
+                }
+            }
+        }
+        changes
+    }
+}
+
+/// A space as the tables have it.
+pub(super) fn number(space: Keyspace) -> i16 {
+    i16::from(space as u8)
+}
+
+/// This machine, for people.
+fn node() -> String {
+    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("process {} on {name}", std::process::id())
+}
+
+impl Engine for Rows {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        const GET: &str = "select payload from rosterd.rows r where r.account = $1 and r.space = $2 and r.name = $3
+            and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)";
+        let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];
+        let rows = self.account.query(GET, values).map_err(|kind| self.error(kind))?;
+        rows.first().map(|row| self.payload(key, row.get("payload"))).transpose()
+    }
+
+    /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the
+    /// one before had, as the last commit left it.
+    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
+        const FROM: &str = "select name, payload from rosterd.rows r
+            where r.account = $1 and r.space = $2 and r.name >= $3
+              and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
+            order by r.name limit $4";
+        let space = prefix[0];
+        let mut from = prefix[1..].to_vec();
+        loop {
+            let values = || vec![Value::Small(space.into()), Value::Bytes(from.clone()), Value::Big(PAGE_ROWS)];
+            let rows = self.account.query(FROM, values).map_err(|kind| self.error(kind))?;
+            let is_last = (rows.len() as i64) < PAGE_ROWS;
+            let mut key = vec![space];
+            for row in &rows {
+                key.truncate(1);
+                key.extend_from_slice(row.get("name"));
+                if !key.starts_with(prefix) || !visit(&key, &self.payload(&key, row.get("payload"))?)? {
+                    return Ok(());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+            // The least name after the last one.
+            from = key[1..].to_vec();
+            from.push(0);
+        }
+    }
+
+    fn commit(&self, batch: Batch) -> Result<(), Error> {
+        if batch.rows.len() > Bulk::COMMIT_ROWS_MAX {
+            let mut bulk = self.bulk_load();
+            bulk.add(batch)?;
+            return bulk.commit();
+        }
+        let committed = self.commit_fenced(&mut self.writing(), Commit { rows: batch.rows, generations: &[] });
+        committed.map_err(|kind| self.error(kind))
+    }
+
+    fn bulk_load(&self) -> Box<dyn BulkLoad + '_> {
+        Box::new(Bulk::new(self))
+    }
+
+    fn many(&self, _: Keyspace) -> u64 {
+        WALK_FROM
+    }
+
+    /// Not known of another machine before it refuses something.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn ran_full(&self) {
+        self.ran_full.store(true, Ordering::Relaxed);
+    }
+
+    fn has_run_full(&self) -> bool {
+        self.ran_full.swap(false, Ordering::Relaxed)
+    }
+
+    fn before_sending(&self) -> Result<Duration, Error> {
+        self.lease.before_sending().map_err(|kind| self.error(kind))
+    }
+
+    /// Rows that were removed leave the tables. Its write-ahead log and its backups are not the program's.
+    fn vacuum(&self) -> Result<(), Error> {
+        for statement in ["vacuum rosterd.rows", "vacuum rosterd.audit", "vacuum rosterd.document"] {
+            let done = self.account.database.ready().map(|connection| connection.query(statement, Vec::new()));
+            done.and_then(|done| done.map_err(ErrorKind::from_database)).map_err(|kind| self.error(kind))?;
+        }
+        Ok(())
+    }
+
+    fn maybe_vacuum(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+}
+
+impl Drop for Rows {
+    fn drop(&mut self) {
+        if !self.lease.is_lost()
+            && let Err(error) = tenure::release(&self.account, &self.lease, None)
+        {
+            tracing::warn!(%error, "the lease of {} could not be released, and expires: {error}", self.account);
+        }
+        self.account.let_go();
+    }
+}

@@ -1,0 +1,52 @@
+-- Everything that rosterd keeps in a database. Made, and brought to a later version, in one transaction.
+create schema if not exists rosterd;
+
+create table rosterd.meta (version int not null);
+
+-- A customer account: lease, fence and commit counter in one row.
+create table rosterd.account (
+  id int generated always as identity primary key,
+  name text not null unique,
+  holder text,
+  node text,
+  epoch bigint not null default 0,
+  expires_at timestamptz not null default 'epoch',
+  commits bigint not null default 0,
+  timeline int not null default 0,
+  budget bytea,
+  budget_at timestamptz
+);
+
+create table rosterd.rows (
+  account int not null references rosterd.account on delete cascade,
+  space smallint not null,
+  generation int not null,
+  name bytea not null,
+  payload bytea,
+  primary key (account, space, generation, name)
+);
+
+-- Which generation of a space counts; 0 where there is no row.
+create table rosterd.space (
+  account int not null references rosterd.account on delete cascade,
+  space smallint not null,
+  generation int not null,
+  primary key (account, space)
+);
+
+create table rosterd.audit (
+  account int not null references rosterd.account on delete cascade,
+  n bigint generated always as identity,
+  segment text not null,
+  line text not null,
+  primary key (account, segment, n)
+);
+
+create table rosterd.document (
+  account int not null references rosterd.account on delete cascade,
+  name text not null,
+  bytes bytea not null,
+  primary key (account, name)
+);
+
+insert into rosterd.meta values (1);

@@ -1,0 +1,194 @@
+//! Lease and fence, on a real server.
+
+use std::io;
+
+use super::testing::{account, database, is_there, named};
+use super::*;
+use crate::store::engine::Engine as _;
+use crate::store::{Batch, Error, ErrorKind, Home, Keyspace, Log, Store};
+
+fn put(name: &str) -> Batch {
+    let mut batch = Batch::default();
+    batch.put(Keyspace::Synced, name, &1);
+    batch
+}
+
+/// Another worker that sees the same account: a process of its own would.
+fn other_worker(account: &Account) -> Account {
+    account.as_another_worker()
+}
+
+fn kind<T>(result: Result<T, Error>) -> String {
+    match result {
+        Ok(_) => "fine".to_owned(),
+        Err(error) => format!("{:?}", error.kind),
+    }
+}
+
+#[test]
+fn an_account_has_one_holder_until_it_is_released() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let one = account(&database);
+    let rows = Rows::open(&one).unwrap();
+    assert!(matches!(Rows::open(&one), Err(ErrorKind::Leased { .. })), "not twice in one process");
+    let other = other_worker(&one);
+    assert!(matches!(Rows::open(&other), Err(ErrorKind::Leased { .. })));
+    rows.commit(put("a")).unwrap();
+    assert_eq!(rows.before_sending().unwrap(), std::time::Duration::ZERO, "a new account has no one before");
+    drop(rows);
+    let rows = Rows::open(&other).unwrap();
+    assert_eq!(rows.before_sending().unwrap(), std::time::Duration::ZERO, "it was released");
+    assert!(rows.get(&Keyspace::Synced.key("a")).unwrap().is_some());
+}
+
+#[test]
+fn law_5_a_holder_whose_lease_ran_out_commits_nothing_once_another_has_it() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let one = account(&database);
+    let rows = Rows::open(&one).unwrap();
+    rows.commit(put("a")).unwrap();
+    database.sql("update rosterd.account set expires_at = clock_timestamp() - interval '3 s'");
+    let other = other_worker(&one);
+    let successor = Rows::open(&other).unwrap();
+    let wait = successor.before_sending().unwrap().as_secs();
+    assert!((15..=17).contains(&wait), "20 s after the lease ran out: {wait}");
+    assert_eq!(kind(rows.commit(put("b"))), "Fenced");
+    assert_eq!(kind(rows.before_sending()), "Fenced");
+    let mut bulk = rows.bulk_load();
+    let loaded = (0..2000).try_for_each(|number| bulk.add(put(&format!("{number}"))));
+    assert_eq!(kind(loaded.and_then(|()| bulk.commit())), "Fenced");
+    drop(rows);
+    successor.commit(put("c")).unwrap();
+    for (name, is_there) in [("a", true), ("b", false), ("7", false), ("c", true)] {
+        assert_eq!(successor.get(&Keyspace::Synced.key(name)).unwrap().is_some(), is_there, "{name}");
+    }
+}
+
+#[test]
+fn a_lease_that_ran_out_and_that_no_one_took_goes_on_with_its_renewal() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let rows = Rows::open(&account(&database)).unwrap();
+    database.sql("update rosterd.account set expires_at = clock_timestamp() - interval '3 s'");
+    assert_eq!(kind(rows.commit(put("a"))), "Fenced", "the database's clock says that it is over");
+}
+
+/// F9: an asynchronous failover loses the claim, and an epoch comes again.
+#[test]
+fn law_5_an_epoch_that_comes_again_belongs_to_its_holder_alone() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let one = account(&database);
+    let rows = Rows::open(&one).unwrap();
+    rows.commit(put("a")).unwrap();
+    // The standby did not have the claim; another worker claims there, with the same epoch and counter.
+    database.sql("update rosterd.account set holder = 'another', commits = 1");
+    assert_eq!(kind(rows.commit(put("b"))), "Fenced");
+}
+
+#[test]
+fn an_account_does_not_see_the_rows_documents_and_lines_of_another() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let homes = ["one", "two"].map(|name| Home::Database(named(&database, name)));
+    for home in &homes {
+        let store = Store::open(home).unwrap();
+        store.commit(put(&home.to_string())).unwrap();
+        home.replace("paused/all", home.to_string().as_bytes()).unwrap();
+        Log::of(home).append("2026-01", &home.to_string()).unwrap();
+    }
+    for home in &homes {
+        let store = Store::open(home).unwrap();
+        let mut names = Vec::new();
+        store
+            .scan(Keyspace::Synced, "", |name, _| {
+                names.push(name.to_owned());
+                Ok(())
+            })
+            .unwrap();
+        assert_eq!(names, [home.to_string()]);
+        assert_eq!(home.read("paused/all").unwrap().unwrap(), home.to_string().as_bytes());
+        let mut lines = Vec::new();
+        Log::of(home).lines("2026-01", |line| lines.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+        assert_eq!(lines, [home.to_string()]);
+    }
+}
+
+#[test]
+fn documents_and_lines_are_what_was_written() {
+    if !is_there() {
+        return;
+    }
+    let home = Home::Database(account(&database()));
+    assert_eq!(home.read("paused/all").unwrap(), None);
+    assert!(home.write_new("paused/all", b"1").unwrap());
+    assert!(!home.write_new("paused/all", b"2").unwrap());
+    home.replace("paused/job-a", b"3").unwrap();
+    home.replace("paused/job-a", b"4").unwrap();
+    home.replace("paused_not", b"5").unwrap();
+    let mut names = home.list("paused").unwrap();
+    names.sort();
+    assert_eq!(names, ["all", "job-a"]);
+    assert_eq!(home.read("paused/job-a").unwrap().unwrap(), b"4");
+    home.remove("paused/all").unwrap();
+    home.remove("paused/all").unwrap();
+    assert_eq!(home.list("paused").unwrap(), ["job-a"]);
+    let log = Log::of(&home);
+    assert_eq!(log.segments().unwrap(), [""; 0]);
+    for (segment, line) in [("2026-02", "c"), ("2026-01", "a"), ("2026-01", "bb")] {
+        log.append(segment, line).unwrap();
+    }
+    assert_eq!(log.segments().unwrap(), ["2026-01", "2026-02"]);
+    assert_eq!(log.tail("2026-01", 1000).unwrap(), b"a\nbb");
+    assert_eq!(log.tail("2026-01", 3).unwrap(), b"bb");
+    let changed = log.rewrite(|| {
+        Box::new(|line: &[u8]| match line {
+            b"a" => crate::store::LineFate::Goes,
+            b"c" => crate::store::LineFate::Becomes(b"d".to_vec()),
+            _ => crate::store::LineFate::Stays,
+        })
+    });
+    assert_eq!(changed.unwrap(), 2);
+    let lines = |segment: &str| -> io::Result<Vec<String>> {
+        let mut lines = Vec::new();
+        log.lines(segment, |line| lines.push(String::from_utf8_lossy(line).into_owned()))?;
+        Ok(lines)
+    };
+    assert_eq!((lines("2026-01").unwrap(), lines("2026-02").unwrap()), (vec!["bb".to_owned()], vec!["d".to_owned()]));
+}
+
+#[test]
+fn a_database_of_a_later_version_is_refused() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    drop(Rows::open(&account(&database)).unwrap());
+    database.sql("update rosterd.meta set version = 2");
+    let fresh = other_worker(&account(&database));
+    assert!(matches!(Rows::open(&fresh), Err(ErrorKind::Newer { format: 2 })));
+}
+
+#[test]
+fn fault_12_a_row_that_was_changed_behind_the_program_s_back_is_damage() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let rows = Rows::open(&account(&database)).unwrap();
+    rows.commit(put("a")).unwrap();
+    database.sql("update rosterd.rows set payload = payload || '\\x00'::bytea");
+    assert!(kind(rows.get(&Keyspace::Synced.key("a"))).starts_with("Damaged"));
+}
