@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::args::{Arguments, Color, Command};
 use super::backend::daemon_client::{self, Placement};
-use super::backend::{Backend, DaemonBackend};
+use super::backend::{Backend, DaemonBackend, interrupt};
 use super::commands::{
     api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause, plan,
     preview, queue, rebuild, revert, run, sandbox, status, sync,
@@ -39,6 +39,9 @@ pub fn main() -> ExitCode {
     };
     let ui = Ui::new(arguments.color).asked_by(&arguments);
     log::begin(&ui, &arguments);
+    if let Err(error) = interrupt::end_first_process() {
+        tracing::warn!(%error, "signals can't end this process before it hears them: {error}");
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .thread_stack_size(STACK_BYTES)

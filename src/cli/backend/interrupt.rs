@@ -2,8 +2,8 @@
 //! runs in the daemon is ended by its caller, or with the daemon.
 
 use std::io;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 use futures_util::StreamExt as _;
 use signal_hook::SigId;
@@ -18,6 +18,25 @@ use crate::daemon::{CancelToken, GRACE};
 /// What is said of a command that did not end in its grace. Whatever is unfinished then is settled by the next run, as
 /// after a power cut.
 pub(crate) const INTERRUPTED: &str = "interrupted; what was not finished is settled by the next run";
+
+/// Whether nothing hears signals yet.
+static UNHEARD: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
+
+/// Has the signals end process 1 as they end any other, until something hears them: the kernel keeps from the first process of a
+/// container each signal that it does not handle.
+pub(crate) fn end_first_process() -> io::Result<()> {
+    if std::process::id() == 1 {
+        for signal in [SIGINT, SIGTERM] {
+            flag::register_conditional_shutdown(signal, 128 + signal, Arc::clone(&UNHEARD))?;
+        }
+    }
+    Ok(())
+}
+
+/// From now on something hears signals.
+pub(crate) fn are_heard() {
+    UNHEARD.store(false, Ordering::SeqCst);
+}
 
 /// Whether someone asked to end.
 #[derive(Clone, Debug)]
@@ -69,6 +88,7 @@ impl Interrupt {
     /// Waits for a signal.
     pub(crate) async fn wait() -> Result<(), Failure> {
         let mut signals = Signals::new([SIGINT, SIGTERM]).map_err(Failure::failed)?;
+        are_heard();
         signals.next().await;
         Ok(())
     }
@@ -86,6 +106,7 @@ impl Flags {
         for signal in signals {
             flags.0.push(flag::register(*signal, Arc::clone(flag))?);
         }
+        are_heard();
         Ok(flags)
     }
 }

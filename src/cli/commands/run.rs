@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::cli::backend::{Backend, session, startup_failure};
+use crate::cli::backend::{Backend, interrupt, session, startup_failure};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::Needs;
@@ -20,6 +20,8 @@ pub(crate) async fn run(host: &Backend, commands: Arc<dyn Commands>) -> Result<E
     };
     let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
     let (home, notify, socket) = (config.state.home.clone(), config.notify.clone(), config.control.socket.clone());
+    // The daemon does, as the first thing of all.
+    interrupt::are_heard();
     let served = daemon::serve(config, &Clock::system(), commands).await;
     if let Err(error) = &served {
         startup_failure::tell(&home, &notify, socket.as_deref(), error).await;

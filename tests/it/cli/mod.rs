@@ -5,6 +5,7 @@ mod api_command;
 mod config_faults;
 mod demo;
 mod documents;
+mod first_process;
 mod init;
 mod instances;
 mod secrecy;
