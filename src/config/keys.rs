@@ -118,6 +118,12 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "api.org_groups_path" Text: "Likewise, of an organization's groups, such as `/sp/org/{id}/groups`.";
     "state" Table: "What is kept on this machine.";
     "state.dir" Text = "/var/lib/rosterd": "The state folder.";
+    "state.url" Text:
+        "In place of `dir`: a PostgreSQL database (15 or later) that several workers share, `postgresql://USER@HOST/DATABASE`. The password is not part of it.";
+    "state.password" Text: "The password of the database's user; the file is then its owner's only.";
+    "state.password_file" Text: "A file with that password; without both, systemd's credential `state_password`, or none.";
+    "state.ca_file" Text: "Certificates (PEM) trusted for the database besides the system's.";
+    "state.spill_dir" Text = "/var/cache/rosterd": "With `url`: the folder for what a run puts aside. It may be lost.";
     "state.full_pull" Text = "24h": "A whole listing of the service at least this often.";
     "state.user" Text:
         "The account that works on the state; root's commands become it. `rosterd` for the package's files.";

@@ -19,7 +19,8 @@ pub struct Located {
     pub config: PathBuf,
     /// The daemon's socket; `None` where the configuration turns it off.
     pub socket: Option<PathBuf>,
-    /// The state folder; `None` where the file could not be read as a whole and does not name one.
+    /// The state folder; `None` where the state lies in a database, or the file could not be read as a whole and does not
+    /// name one.
     pub state_dir: Option<PathBuf>,
     /// The account that the daemon has, as far as the configuration says.
     pub account: Option<Account>,
@@ -50,7 +51,7 @@ pub fn locate(path: &Path, environment: impl Iterator<Item = (String, String)>) 
     let standard = || instance.as_ref().map_or_else(|| StateOptions::DIR.into(), Instance::state_dir);
     let state_dir = written("state", "dir").map(|written| folder.join(written));
     // What can't be read may name another.
-    let state_dir = state_dir.or_else(|| is_whole.then(standard));
+    let state_dir = state_dir.or_else(|| is_whole.then(standard)).filter(|_| written("state", "url").is_none());
     let account = Account::of(written("state", "user").as_deref(), &config, state_dir.as_deref());
     Some(Located { config, socket, state_dir, account })
 }

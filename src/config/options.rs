@@ -53,6 +53,7 @@ impl Config {
             | api::Credential::ApiKeyBasic(secret)
             | api::Credential::Client { secret, .. } => secret.hold()?,
         }
+        self.state.home.hold_secrets()?;
         if let Some((_, password)) = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()) {
             password.hold()?;
         }

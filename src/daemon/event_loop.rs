@@ -19,6 +19,7 @@ use super::systemd::Manager;
 use super::{decisions, inbox_watch, monitors, page};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::reconcile;
 use crate::record::{JobName, reveal};
 use crate::store::{self, Store};
 
@@ -30,6 +31,8 @@ const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
 /// How long it waits for a state that a command has, and how often it looks. The service manager tries again after that.
 const IN_USE_MAX: Duration = Duration::from_secs(5);
 const IN_USE_PAUSE: Duration = Duration::from_millis(50);
+/// How often a daemon that stands by tries to claim the account.
+const CLAIM_EVERY: Duration = Duration::from_secs(2);
 
 /// How long it waits then until each caller has read its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -110,7 +113,7 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     tracing::info!(jobs = count, "the daemon is ready, with {count} {named}");
     let service =
         Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
-    service.run(wishes, inputs).await;
+    let ended = service.run(wishes, inputs).await;
     looks.abort();
     watchers.shutdown().await;
     listens.abort();
@@ -121,20 +124,22 @@ pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -
     }
     engine.close().await;
     tracing::info!("the daemon has ended");
-    Ok(())
+    Ok(ended?)
 }
 
-/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon.
+/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
+/// Where another worker has it, this one stands by for as long as it takes.
 async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Error> {
     let begun = Instant::now();
     let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
     let mut is_told = false;
     loop {
-        let error = match Store::open(&config.state.home) {
-            Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => error,
+        let (error, stands_by) = match reconcile::open_store(config) {
+            Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => (error, false),
+            Err(error) if matches!(error.kind, store::ErrorKind::Leased { .. }) => (error, true),
             opened => return opened,
         };
-        if begun.elapsed() >= IN_USE_MAX || is_served() {
+        if is_served() || !stands_by && begun.elapsed() >= IN_USE_MAX {
             return Err(error);
         }
         if !is_told {
@@ -143,7 +148,7 @@ async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Er
             is_told = true;
         }
         tokio::select! {
-            () = tokio::time::sleep(IN_USE_PAUSE) => {}
+            () = tokio::time::sleep(if stands_by { CLAIM_EVERY } else { IN_USE_PAUSE }) => {}
             wish = wishes.next() => if wish == SignalAction::End { return Err(error) },
         }
     }
@@ -162,9 +167,21 @@ struct Service {
 }
 
 impl Service {
-    async fn run(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<LoopEvent>) {
+    /// Turns until the daemon is asked to end; the error is why it has to.
+    async fn run(
+        mut self,
+        mut wishes: Wishes,
+        mut inputs: mpsc::UnboundedReceiver<LoopEvent>,
+    ) -> Result<(), store::Error> {
+        let mut outcome = Ok(());
         loop {
             self.engine.turned();
+            if self.engine.is_fenced() {
+                let error = self.engine.setup().config.state.home.error(store::ErrorKind::Fenced);
+                tracing::error!(%error, "the daemon ends, and stands by when it is started again: {error}");
+                outcome = Err(error);
+                break;
+            }
             self.tick();
             let sleep = tokio::time::sleep(self.sleep());
             tokio::select! {
@@ -182,6 +199,7 @@ impl Service {
             }
         }
         self.end(wishes, inputs).await;
+        outcome
     }
 
     /// Starts what is due, and says how things are.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
 use super::systemd::Manager;
+use crate::api::BudgetPlace;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::{HoldReason, Writes};
@@ -79,8 +80,12 @@ impl DaemonState {
         jiff::tz::db().reset();
         let variables =
             std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
+        let mut config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
         fits(&present.config, &config).map_err(ReloadRefusal::Broken)?;
+        // Slots in memory outlive the client that took them.
+        if let BudgetPlace::Shared(_) = present.config.api.budget {
+            config.api.budget = present.config.api.budget.clone();
+        }
         let mut warnings = config.warnings.clone();
         let next = Setup::new(config, self.clock()).map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         warnings.extend(self.judge(&present, &next).await?);

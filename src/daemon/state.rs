@@ -15,6 +15,7 @@ use super::target_locks::{TargetGuard, TargetLocks};
 use crate::api::{self, Client};
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::reconcile;
 use crate::record::JobName;
 use crate::status::{Counters, LiveJobState, Unserved};
 use crate::store::{self, Store};
@@ -178,7 +179,7 @@ impl DaemonState {
         }
         let mut slot = Arc::clone(&self.store).write_owned().await;
         if slot.is_none() {
-            *slot = Some(Store::open(&self.setup().config.state.home)?);
+            *slot = Some(reconcile::open_store(&self.setup().config)?);
         }
         let guard = OwnedRwLockWriteGuard::downgrade(slot);
         Ok(OwnedRwLockReadGuard::map(guard, |store| store.as_ref().expect("it was just opened")))
@@ -190,6 +191,13 @@ impl DaemonState {
         let turn = self.turns.preempt_all().await;
         let slot = Arc::clone(&self.store).write_owned().await;
         ExclusiveStore { engine: Arc::clone(self), slot, _turn: turn }
+    }
+
+    /// Whether another process has taken the state over, or may have: nothing can be done here any more.
+    pub(super) fn is_fenced(&self) -> bool {
+        let store = self.store.try_read();
+        let sends = store.as_ref().ok().and_then(|store| store.as_ref()).map(Store::before_sending);
+        matches!(sends, Some(Err(store::Error { kind: store::ErrorKind::Fenced, .. })))
     }
 
     /// Closes the store after it failed; its next user opens it again.
@@ -270,7 +278,7 @@ impl ExclusiveStore {
     pub fn take(&mut self) -> Result<Store, store::Error> {
         match self.slot.take() {
             Some(store) => Ok(store),
-            None => Store::open(&self.engine.setup().config.state.home),
+            None => reconcile::open_store(&self.engine.setup().config),
         }
     }
 
@@ -284,7 +292,7 @@ impl Drop for ExclusiveStore {
     fn drop(&mut self) {
         if self.slot.is_none() {
             // Where it can't be opened, the next who needs it says why.
-            *self.slot = Store::open(&self.engine.setup().config.state.home).ok();
+            *self.slot = reconcile::open_store(&self.engine.setup().config).ok();
         }
     }
 }

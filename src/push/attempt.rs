@@ -1,5 +1,7 @@
 //! Sends one change.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use super::circuit_breaker::CircuitBreaker;
@@ -17,6 +19,8 @@ use crate::record::{Action, Entity, FieldKind, RemoteId, Value, digits, normaliz
 use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
+/// How often it is looked whether the push is to end, while another worker's last writes may still be on their way.
+const SETTLE_LOOK: Duration = Duration::from_secs(1);
 /// The status under which a change stays parked that the service took and did not carry out.
 const NOT_TAKEN: u16 = 200;
 
@@ -29,8 +33,15 @@ impl Push<'_> {
         breaker: &CircuitBreaker,
     ) -> Result<(Change, Step), Error> {
         let action = change.wish.action;
-        if let Some(reason) = breaker.stopped(self.witness) {
-            return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+        loop {
+            if let Some(reason) = breaker.stopped(self.witness) {
+                return Ok((change, Step::Done(Outcome::Undelivered(reason))));
+            }
+            match self.store.before_sending()? {
+                Duration::ZERO => break,
+                // What the worker before this one had on its way arrives first.
+                wait => tokio::time::sleep(wait.min(SETTLE_LOOK)).await,
+            }
         }
         if let Some(reason) = breaker.denied(action) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason.into()))));

@@ -54,6 +54,7 @@ pub(crate) mod restored_state;
 pub(crate) mod retention;
 pub(crate) mod run_job;
 pub(crate) mod started_run;
+pub(crate) mod tenure;
 
 pub use approval::held::{PendingApproval, held};
 pub use collect::rows::{mapping, rows};
@@ -76,3 +77,4 @@ pub use model::waiting_files::WaitingFiles;
 pub use pause::{Note, Pause, PauseScope, pause, pauses, resume};
 pub use report::job_report::{Details, Report};
 pub use report::log::TARGET as REPORT_LOG;
+pub use tenure::open_store;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::tenure::{HandOver, Predecessor};
 use super::{Batch, Error, Keyspace};
 
 /// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
@@ -49,6 +50,12 @@ pub(super) trait Engine: Send + Sync {
     ///
     /// [`ErrorKind::Fenced`](super::ErrorKind::Fenced) where none may any more.
     fn before_sending(&self) -> Result<Duration, Error>;
+
+    /// What the tenure before this one left; once.
+    fn predecessor(&self) -> Option<Predecessor>;
+
+    /// Says what of the budget is left when this tenure ends.
+    fn hands_over(&self, budget: HandOver);
 
     /// Leaves nothing of what was removed or overwritten, as far as the engine can promise that.
     fn vacuum(&self) -> Result<(), Error>;

@@ -19,7 +19,9 @@ use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
 #[cfg(feature = "postgres")]
 use super::postgres::{Account, DatabaseLog};
+use super::tenure::WritePermit;
 use super::{Error, ErrorKind, embedded};
+use crate::secret::Unusable;
 
 /// Where the state of an account lies.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +49,24 @@ impl Home {
             Self::Folder(dir) => check_state_dir(dir),
             #[cfg(feature = "postgres")]
             Self::Database(account) => account.check(),
+        }
+    }
+
+    /// Reads the password now, for a process that may not read its file later.
+    pub fn hold_secrets(&self) -> Result<(), Unusable> {
+        match self {
+            Self::Folder(_) => Ok(()),
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.hold_password(),
+        }
+    }
+
+    /// What is asked right before each write to the service; `None` where no other process can take over.
+    pub fn write_permit(&self) -> Option<WritePermit> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => Some(account.write_permit()),
         }
     }
 

@@ -29,6 +29,7 @@ mod postgres;
 mod reset;
 mod row;
 mod table;
+mod tenure;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,10 +45,11 @@ pub use log_engine::{LineFate, LineJudge};
 pub use mark::Mark;
 pub use old_store::{OldStore, ResetOutcome};
 #[cfg(feature = "postgres")]
-pub use postgres::{Account, DatabaseOptions, WRITE_MAX};
+pub use postgres::{Account, DatabaseOptions};
 pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};
+pub use tenure::{HandOver, Predecessor, WRITE_MAX, WritePermit};
 
 /// What is remembered of one account.
 pub struct Store {
@@ -109,6 +111,16 @@ impl Store {
     /// Another worker may have taken over: none may begin any more.
     pub fn before_sending(&self) -> Result<Duration, Error> {
         self.engine.before_sending()
+    }
+
+    /// What the process that had the store before left; once, and only where several have it in turn.
+    pub fn predecessor(&self) -> Option<Predecessor> {
+        self.engine.predecessor()
+    }
+
+    /// Says what of the budget is left when this process lets the store go.
+    pub fn hands_over(&self, budget: HandOver) {
+        self.engine.hands_over(budget);
     }
 
     /// Reads a row written by [`Batch::put`].

@@ -18,7 +18,7 @@ use crate::crash::point;
 use crate::credential::{Authority, Authorization};
 use crate::error::{Error, ErrorKind};
 use crate::operation::{Operation, Verb};
-use crate::options::{Credential, Options, Paths};
+use crate::options::{Credential, Options, Paths, WriteGuard};
 use crate::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
 use crate::token::{Grant, Token};
 use crate::traffic::{Meter, Traffic};
@@ -56,6 +56,7 @@ struct Inner {
     paths: Paths,
     page_size: u32,
     timeout: Duration,
+    write_guard: Option<WriteGuard>,
     http: reqwest::Client,
     authority: Authority,
     budget: Budget,
@@ -81,8 +82,8 @@ pub struct BudgetState {
 impl BudgetState {
     /// The state of an account by the record that all its processes share; asks for no credential.
     pub fn of(options: &Options, clock: &Clock) -> Self {
-        let file = options.budget_file.clone();
-        Self::read(&Budget::new(options.requests_per_minute, file, Time::machine()), clock)
+        let place = options.budget.clone();
+        Self::read(&Budget::new(options.requests_per_minute, place, Time::machine()), clock)
     }
 
     fn read(budget: &Budget, clock: &Clock) -> Self {
@@ -136,9 +137,10 @@ impl Client {
                 paths: options.paths.clone(),
                 page_size: options.page_size.max(1),
                 timeout: options.timeout,
+                write_guard: options.write_guard.clone(),
                 http,
                 authority,
-                budget: Budget::new(options.requests_per_minute, options.budget_file.clone(), Time::machine()),
+                budget: Budget::new(options.requests_per_minute, options.budget.clone(), Time::machine()),
                 in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
                 meter: Meter::default(),
                 backoff,
@@ -306,7 +308,14 @@ impl Client {
             false => Some(inner.in_flight.acquire().await.expect("the semaphore is never closed")),
         };
         let permit = inner.budget.permit(self.urgent).await?;
-        let request = authorization.sign(self.request(out)?);
+        let mut request = authorization.sign(self.request(out)?);
+        if let Some(guard) = inner.write_guard.as_ref().filter(|_| !out.verb.is_read()) {
+            request = request.timeout(guard.timeout.min(inner.timeout));
+            if let Err(reason) = (guard.may_write)() {
+                inner.budget.never_sent(permit)?;
+                return Err(ErrorKind::Withheld(reason));
+            }
+        }
         point("request: before it is sent");
         let begun = Instant::now();
         let sent = request.send().await.map_err(|error| transport::failure(error, inner.timeout));

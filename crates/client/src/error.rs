@@ -52,6 +52,9 @@ pub enum ErrorKind {
         /// What is wrong with it; nothing of its content.
         problem: String,
     },
+    /// The write guard did not let it leave.
+    #[error("not sent: {0}")]
+    Withheld(String),
     /// The record of requests sent can't be kept.
     #[error("the record of requests sent in {} can't be kept; nothing is sent without it", path.display())]
     Budget {
@@ -233,6 +236,7 @@ impl ErrorKind {
             | Self::Parameter { .. }
             | Self::Secret { .. }
             | Self::Budget { .. }
+            | Self::Withheld(_)
             | Self::Connect(_)
             | Self::Missing
             | Self::Carry(_)
@@ -266,6 +270,7 @@ impl ErrorKind {
             Self::Carry(_) => Retry::Never("a PUT would wipe something"),
             Self::Secret { .. } => Retry::Never("the secret must be readable"),
             Self::Budget { .. } => Retry::Never("the state directory must be writable"),
+            Self::Withheld(_) => Retry::Never("another process may have taken over"),
             Self::Denied { .. } => Retry::Never("the credential lacks the permission"),
             Self::Redirect { .. } => Retry::Never("base_url must change"),
             Self::Token { again: None, .. } => Retry::Never("the service refuses the client"),

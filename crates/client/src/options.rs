@@ -1,8 +1,11 @@
 //! The options of the client for one account.
 
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
+pub use crate::budget::SharedBudget;
 pub use crate::secret::SecretSource;
 
 /// What the client needs to know of one account.
@@ -24,8 +27,10 @@ pub struct Options {
     pub ca_file: Option<PathBuf>,
     /// The proxy; none is taken from the environment.
     pub proxy: Option<String>,
-    /// Where the times of sent requests are kept across restarts and shared between processes.
-    pub budget_file: Option<PathBuf>,
+    /// Where the times of sent requests are remembered.
+    pub budget: BudgetPlace,
+    /// What every request that changes something needs besides; none in a process that is alone.
+    pub write_guard: Option<WriteGuard>,
 }
 
 impl Options {
@@ -41,8 +46,36 @@ impl Options {
             page_size: 1000,
             ca_file: None,
             proxy: None,
-            budget_file: None,
+            budget: BudgetPlace::Own,
+            write_guard: None,
         }
+    }
+}
+
+/// Where the times of sent requests are remembered (specification, Limits).
+#[derive(Clone, Debug, Default)]
+pub enum BudgetPlace {
+    /// By the client, as long as it lives.
+    #[default]
+    Own,
+    /// In a file, across restarts, shared between the processes of this machine.
+    File(PathBuf),
+    /// In memory that several clients of one credential share, and that another process can go on with.
+    Shared(SharedBudget),
+}
+
+/// Asked right before a request that changes something leaves, when nothing is waited for any more.
+#[derive(Clone)]
+pub struct WriteGuard {
+    /// Whether it may leave; the error is why not. Then nothing is sent.
+    pub may_write: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
+    /// The longest that such a request may take, where that is less than [`Options::timeout`].
+    pub timeout: Duration,
+}
+
+impl fmt::Debug for WriteGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteGuard").field("timeout", &self.timeout).finish_non_exhaustive()
     }
 }
 

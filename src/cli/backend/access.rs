@@ -17,9 +17,9 @@ use crate::daemon::{
 };
 use crate::disk;
 use crate::operator::PlanFile;
-use crate::reconcile::{Report, RunObserver};
+use crate::reconcile::{self, Report, RunObserver};
 use crate::record::{JobName, Target};
-use crate::store::{self, Home, Store};
+use crate::store::{self, Store};
 
 /// Where a command finds what it works on.
 pub(crate) enum Backend {
@@ -56,7 +56,7 @@ impl Deref for StoreRef {
 
 /// A store that no other code uses meanwhile.
 pub(crate) enum ExclusiveAccess {
-    Own(Home),
+    Own(Arc<Config>),
     Daemon(ExclusiveStore),
 }
 
@@ -64,7 +64,7 @@ impl ExclusiveAccess {
     /// Takes it, for what uses it up.
     pub(crate) fn take(&mut self) -> Result<Store, store::Error> {
         match self {
-            Self::Own(home) => Store::open(&*home),
+            Self::Own(config) => reconcile::open_store(config),
             Self::Daemon(alone) => alone.take(),
         }
     }
@@ -82,15 +82,15 @@ impl Backend {
     /// The store, shared with its readers.
     pub(crate) async fn store(&self, config: &Config) -> Result<StoreRef, Failure> {
         Ok(match self {
-            Self::Here(_) => StoreRef::Own(Box::new(Store::open(&config.state.home)?)),
+            Self::Here(_) => StoreRef::Own(Box::new(reconcile::open_store(config)?)),
             Self::Daemon(lent) => StoreRef::Shared(lent.engine.store().await?),
         })
     }
 
     /// The store for this command alone; runs of the daemon are preempted.
-    pub(crate) async fn alone(&self, config: &Config) -> ExclusiveAccess {
+    pub(crate) async fn alone(&self, config: &Arc<Config>) -> ExclusiveAccess {
         match self {
-            Self::Here(_) => ExclusiveAccess::Own(config.state.home.clone()),
+            Self::Here(_) => ExclusiveAccess::Own(Arc::clone(config)),
             Self::Daemon(lent) => ExclusiveAccess::Daemon(lent.engine.alone().await),
         }
     }

@@ -1,11 +1,14 @@
 //! Checks `[api]`.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use jiff::SignedDuration;
 
 use super::section::Section;
 use super::{credential, url};
-use crate::api::{Options, Paths};
-use crate::store::Home;
+use crate::api::{BudgetPlace, Options, Paths, SharedBudget, WriteGuard};
+use crate::store::{Home, WRITE_MAX};
 
 /// What the service grants in a minute (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
@@ -37,7 +40,18 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
         page_size: page_size.unwrap_or(usual.page_size),
         ca_file,
         proxy,
-        budget_file: home.folder().map(|dir| dir.join(BUDGET_FILE)),
+        budget: match home.folder() {
+            Some(dir) => BudgetPlace::File(dir.join(BUDGET_FILE)),
+            None => BudgetPlace::Shared(SharedBudget::default()),
+        },
+        write_guard: home.write_permit().map(|permit| WriteGuard {
+            may_write: Arc::new(move || match permit() {
+                Ok(Duration::ZERO) => Ok(()),
+                Ok(wait) => Err(format!("another worker may still be writing for {} s", wait.as_secs() + 1)),
+                Err(reason) => Err(reason),
+            }),
+            timeout: WRITE_MAX,
+        }),
         ..usual
     })
 }

@@ -22,6 +22,7 @@ mod root;
 mod secret;
 mod section;
 mod source;
+mod state_home;
 mod url;
 mod web;
 

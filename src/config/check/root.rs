@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use secrecy::SecretString;
 
 use super::section::Section;
-use super::{api, approvals, directory, entra, job, monitoring, web};
+use super::{api, approvals, directory, entra, job, monitoring, state_home, web};
 use crate::api as client;
 use crate::config::account::Account;
 use crate::config::approvals::Approvals;
@@ -17,7 +17,6 @@ use crate::config::options::{Control, Job, Needs, StateOptions};
 use crate::history::Retention;
 use crate::record::{JobName, Target};
 use crate::source::Source;
-use crate::store::Home;
 
 /// The longest path that a socket may have on Linux, in bytes.
 const SOCKET_PATH_MAX: usize = 107;
@@ -102,12 +101,10 @@ pub(in crate::config) fn remains(top: &Section<'_>) -> (StateOptions, Notify) {
 }
 
 fn state(state: &Section<'_>) -> StateOptions {
-    let ground = state.ground;
-    let standard = || ground.instance.as_ref().map_or_else(|| StateOptions::DIR.into(), Instance::state_dir);
-    let dir = state.filled("dir").map_or_else(standard, |written| ground.path(written));
+    let home = state_home::check(state);
     let full_pull = state.positive_duration("full_pull");
-    let account = Account::of(state.filled("user"), &ground.config, Some(&dir));
-    StateOptions { home: Home::Folder(dir), full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
+    let account = Account::of(state.filled("user"), &state.ground.config, home.folder());
+    StateOptions { home, full_pull: full_pull.unwrap_or(StateOptions::FULL_PULL), account }
 }
 
 /// An empty text turns the socket off.

@@ -48,6 +48,7 @@ pub(super) use state_dir::{check_state_dir, create_state_dir, place};
 
 use super::batch::RowChange;
 use super::engine::{BulkLoad, Engine, Visit};
+use super::tenure::{HandOver, Predecessor};
 use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 use crate::crash::point;
 use crate::disk;
@@ -390,6 +391,13 @@ impl Engine for Embedded {
     fn before_sending(&self) -> Result<Duration, Error> {
         Ok(Duration::ZERO)
     }
+
+    /// The lock of the folder keeps all others out, and what they left lies in it.
+    fn predecessor(&self) -> Option<Predecessor> {
+        None
+    }
+
+    fn hands_over(&self, _: HandOver) {}
 
     fn vacuum(&self) -> Result<(), Error> {
         self.rewrite()

@@ -9,6 +9,7 @@
 //! Rejected: the blocking client of the same library. It starts a runtime inside the caller's, and fails where the caller is
 //! a task.
 
+use std::sync::Arc;
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -19,7 +20,7 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, NoTls, Row};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::options::DatabaseOptions;
+use super::options::ConnectionOptions;
 
 /// How long a statement may take. The longest are parts of a bulk load.
 const STATEMENT_MAX: Duration = Duration::from_secs(60);
@@ -94,7 +95,7 @@ pub(super) struct Connection {
 
 impl Connection {
     /// Starts the thread; connects to nothing.
-    pub(super) fn new(options: DatabaseOptions) -> std::io::Result<Self> {
+    pub(super) fn new(options: Arc<ConnectionOptions>) -> std::io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (requests, received) = unbounded_channel();
         thread::Builder::new()
@@ -122,7 +123,7 @@ impl Connection {
 }
 
 struct Session {
-    options: DatabaseOptions,
+    options: Arc<ConnectionOptions>,
     client: Option<Client>,
 }
 

@@ -1,6 +1,7 @@
 //! The database of one or more accounts, and one account in it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
@@ -8,32 +9,35 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, Failure, Value};
-use super::options::DatabaseOptions;
+use super::lease::Lease;
+use super::options::{ConnectionOptions, DatabaseOptions};
 use super::renewal::Renewals;
 use super::schema;
 use super::timeline::timeline;
+use crate::secret::Unusable;
 use crate::store::embedded::{check_state_dir, create_state_dir};
+use crate::store::tenure::WritePermit;
 use crate::store::{Error, ErrorKind, Mark};
 
 /// A database, and this process as one of its workers. All accounts of a process in one database share it.
 pub(super) struct Database {
-    options: DatabaseOptions,
+    options: Arc<ConnectionOptions>,
     connection: OnceLock<Connection>,
     is_prepared: Mutex<bool>,
     renewals: OnceLock<Renewals>,
     /// The accounts that this process has, or claims.
-    held: Mutex<BTreeSet<i32>>,
+    held: Mutex<BTreeMap<i32, Weak<Lease>>>,
     /// This process, by a name of its own.
     pub(super) worker: String,
 }
 
-/// Those that are in use, by URL.
+/// Those that are in use, by what reaches them.
 static OPEN: Mutex<BTreeMap<String, Weak<Database>>> = Mutex::new(BTreeMap::new());
 
 impl Database {
     fn new(options: &DatabaseOptions) -> Self {
         Self {
-            options: options.clone(),
+            options: Arc::new(ConnectionOptions::new(options)),
             connection: OnceLock::new(),
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),
@@ -43,12 +47,14 @@ impl Database {
     }
 
     fn of(options: &DatabaseOptions) -> Arc<Self> {
+        // `Debug` names no secret that is given as text: who changes one starts another process.
+        let name = format!("{options:?}");
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(database) = open.get(&options.url).and_then(Weak::upgrade) {
+        if let Some(database) = open.get(&name).and_then(Weak::upgrade) {
             return database;
         }
         let database = Arc::new(Self::new(options));
-        open.insert(options.url.clone(), Arc::downgrade(&database));
+        open.insert(name, Arc::downgrade(&database));
         database
     }
 
@@ -56,7 +62,8 @@ impl Database {
         if let Some(connection) = self.connection.get() {
             return Ok(connection);
         }
-        let made = Connection::new(self.options.clone()).map_err(|error| Failure::Unreachable(error.to_string()))?;
+        let made =
+            Connection::new(Arc::clone(&self.options)).map_err(|error| Failure::Unreachable(error.to_string()))?;
         Ok(self.connection.get_or_init(|| made))
     }
 
@@ -76,7 +83,7 @@ impl Database {
         if let Some(renewals) = self.renewals.get() {
             return Ok(renewals);
         }
-        let made = Renewals::start(self.options.clone(), self.worker.clone()).map_err(ErrorKind::from_io)?;
+        let made = Renewals::start(Arc::clone(&self.options), self.worker.clone()).map_err(ErrorKind::from_io)?;
         Ok(self.renewals.get_or_init(|| made))
     }
 }
@@ -118,8 +125,13 @@ impl Account {
     /// The same account as another process sees it.
     #[cfg(test)]
     pub(super) fn as_another_worker(&self) -> Self {
-        let database = Arc::new(Database::new(&self.database.options));
+        let database = Arc::new(Database::new(self.database.options.given()));
         Self { database, name: self.name.clone(), id: Arc::default(), spill_dir: self.spill_dir.clone() }
+    }
+
+    /// Reads the password now, for a process that may not read its file later.
+    pub(in crate::store) fn hold_password(&self) -> Result<(), Unusable> {
+        self.database.options.hold_password()
     }
 
     /// The folder for what may be lost.
@@ -143,7 +155,28 @@ impl Account {
 
     /// Takes the account for one store of this process; false where another has it.
     pub(super) fn take(&self) -> Result<bool, ErrorKind> {
-        Ok(self.held().insert(self.id()?))
+        match self.held().entry(self.id()?) {
+            Entry::Occupied(_) => Ok(false),
+            Entry::Vacant(free) => {
+                free.insert(Weak::new());
+                Ok(true)
+            }
+        }
+    }
+
+    /// This process has the account by this lease.
+    pub(super) fn holds(&self, lease: &Arc<Lease>) {
+        self.held().insert(lease.tenure.account, Arc::downgrade(lease));
+    }
+
+    /// What is asked right before each write to the service.
+    pub(in crate::store) fn write_permit(&self) -> WritePermit {
+        let account = self.clone();
+        Arc::new(move || {
+            let lease = account.id.get().and_then(|id| account.held().get(id)?.upgrade());
+            let lease = lease.ok_or_else(|| format!("this process does not have the {}", account.place()))?;
+            lease.before_sending().map_err(|kind| format!("{}: {kind}", account.place()))
+        })
     }
 
     /// Lets it go again.
@@ -153,7 +186,7 @@ impl Account {
         }
     }
 
-    fn held(&self) -> MutexGuard<'_, BTreeSet<i32>> {
+    fn held(&self) -> MutexGuard<'_, BTreeMap<i32, Weak<Lease>>> {
         self.database.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -196,7 +229,7 @@ impl Account {
 
 impl PartialEq for Account {
     fn eq(&self, other: &Self) -> bool {
-        self.database.options.url == other.database.options.url && self.name == other.name
+        self.database.options.url() == other.database.options.url() && self.name == other.name
     }
 }
 
@@ -210,6 +243,6 @@ impl fmt::Debug for Account {
 
 impl fmt::Display for Account {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "account {} in {}", self.name, self.database.options.url)
+        write!(f, "account {} in {}", self.name, self.database.options.url())
     }
 }

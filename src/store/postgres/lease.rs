@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::deadline;
-use crate::store::ErrorKind;
+use crate::store::{ErrorKind, WRITE_MAX};
 
 /// How long a lease lasts after its renewal. The statements have the same number.
 const TERM: Duration = Duration::from_secs(30);
@@ -27,10 +27,9 @@ const TERM: Duration = Duration::from_secs(30);
 pub(super) const RENEW_EVERY: Duration = Duration::from_secs(5);
 /// After so long without a renewal no write is begun.
 const WRITE_UNTIL: Duration = Duration::from_secs(25);
-/// How long a write to the service may take while a lease is held.
-pub const WRITE_MAX: Duration = Duration::from_secs(20);
-/// How long after a lease expired its successor writes to the service.
-pub(super) const SETTLE: Duration = Duration::from_secs(20);
+/// How long after a lease expired its successor writes to the service. The statements have the same number, and `TERM` more
+/// where a failover may hide who had the lease last.
+const SETTLE: Duration = Duration::from_secs(20);
 
 const _: () = assert!(WRITE_UNTIL.as_secs() + WRITE_MAX.as_secs() < TERM.as_secs() + SETTLE.as_secs());
 

@@ -35,7 +35,6 @@ pub(super) mod testing;
 mod tests;
 
 pub use database::Account;
-pub use lease::WRITE_MAX;
 pub(super) use log::DatabaseLog;
 pub use options::DatabaseOptions;
 pub(super) use reset::reset;

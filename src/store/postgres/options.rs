@@ -1,13 +1,15 @@
 //! How the database is reached.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use rustls::ClientConfig;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 
-use crate::secret::SecretSource;
+use crate::secret::{SecretSource, Unusable};
 use crate::tls;
 
 /// How the database is reached. `Debug` and `Display` name no password.
@@ -19,6 +21,12 @@ pub struct DatabaseOptions {
     pub password: Option<SecretSource>,
     /// Certificates added to the system's roots (PEM).
     pub ca_file: Option<PathBuf>,
+}
+
+/// The options of a connection, with the password where it was read early.
+pub(super) struct ConnectionOptions {
+    options: DatabaseOptions,
+    held: OnceLock<SecretString>,
 }
 
 impl DatabaseOptions {
@@ -36,14 +44,38 @@ impl DatabaseOptions {
             () => None,
         }
     }
+}
+
+impl ConnectionOptions {
+    pub(super) fn new(options: &DatabaseOptions) -> Self {
+        Self { options: options.clone(), held: OnceLock::new() }
+    }
+
+    /// What was given.
+    #[cfg(test)]
+    pub(super) fn given(&self) -> &DatabaseOptions {
+        &self.options
+    }
+
+    pub(super) fn url(&self) -> &str {
+        &self.options.url
+    }
+
+    pub(super) fn hold_password(&self) -> Result<(), Unusable> {
+        if let Some(password) = &self.options.password {
+            // It is held already where this fails.
+            let _ = self.held.set(password.read()?);
+        }
+        Ok(())
+    }
 
     pub(super) fn config(&self) -> Result<Config, String> {
-        let mut config: Config = self.url.parse().map_err(|error| crate::fault::chain(&error))?;
-        if let Some(password) = &self.password {
-            use secrecy::ExposeSecret as _;
-            let password = password
-                .read()
-                .map_err(|unusable| format!("the password in {} {}", unusable.path.display(), unusable.problem))?;
+        let mut config = self.parsed()?;
+        let read = || {
+            let password = self.options.password.as_ref().map(SecretSource::read).transpose();
+            password.map_err(|unusable| format!("the password in {} {}", unusable.path.display(), unusable.problem))
+        };
+        if let Some(password) = self.held.get().cloned().map_or_else(read, |held| Ok(Some(held)))? {
             config.password(password.expose_secret());
         }
         let is_local = is_local(&config);
@@ -56,10 +88,14 @@ impl DatabaseOptions {
         Ok(config)
     }
 
+    fn parsed(&self) -> Result<Config, String> {
+        self.options.url.parse().map_err(|error| crate::fault::chain(&error))
+    }
+
     /// TLS that verifies certificate and name; `None` where no packet leaves the machine.
     pub(super) fn tls(&self) -> Result<Option<ClientConfig>, String> {
-        let config: Config = self.url.parse().map_err(|error| crate::fault::chain(&error))?;
-        if is_local(&config) { Ok(None) } else { tls::verified(self.ca_file.as_deref()).map(Some) }
+        let config = self.parsed()?;
+        if is_local(&config) { Ok(None) } else { tls::verified(self.options.ca_file.as_deref()).map(Some) }
     }
 }
 
@@ -101,7 +137,7 @@ mod tests {
             ("db.example.com", false),
         ] {
             let options = DatabaseOptions { url: format!("postgresql://r@{host}/r"), password: None, ca_file: None };
-            let config = options.config().unwrap();
+            let config = ConnectionOptions::new(&options).config().unwrap();
             assert_eq!(is_local(&config), local, "{host}");
             assert_eq!(config.get_ssl_mode(), if local { SslMode::Disable } else { SslMode::Require }, "{host}");
         }

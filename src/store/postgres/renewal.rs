@@ -7,7 +7,7 @@ use std::thread;
 use super::connection::{Connection, Failure, Value};
 use super::deadline;
 use super::lease::{Lease, RENEW_EVERY};
-use super::options::DatabaseOptions;
+use super::options::ConnectionOptions;
 use super::timeline::timeline;
 
 /// A thread with a connection of its own. It ends with this value.
@@ -17,7 +17,7 @@ pub(super) struct Renewals {
 }
 
 impl Renewals {
-    pub(super) fn start(options: DatabaseOptions, worker: String) -> std::io::Result<Self> {
+    pub(super) fn start(options: Arc<ConnectionOptions>, worker: String) -> std::io::Result<Self> {
         let connection = Connection::new(options)?;
         let leases: Arc<Mutex<Vec<Weak<Lease>>>> = Arc::default();
         let (alive, ended) = channel();

@@ -22,6 +22,7 @@ use crate::crash::point;
 use crate::store::batch::RowChange;
 use crate::store::engine::{BulkLoad, Engine, Visit};
 use crate::store::row::{self, RowFault};
+use crate::store::tenure::{HandOver, Predecessor};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
 /// The rows of one account, while this process has its lease.
@@ -30,16 +31,11 @@ pub(in crate::store) struct Rows {
     pub(super) lease: Arc<Lease>,
     /// How many commits there were; held by who writes.
     commits: Mutex<i64>,
-    claimed: Mutex<Option<Claim>>,
+    predecessor: Mutex<Option<Predecessor>>,
+    hands_over: Mutex<Option<HandOver>>,
     /// The highest generation of each space whose number was given to a load.
     generations: Mutex<BTreeMap<Keyspace, i32>>,
     ran_full: AtomicBool,
-}
-
-/// What a claim found besides the lease.
-struct Claim {
-    is_takeover: bool,
-    budget: Option<(Vec<u8>, Duration)>,
 }
 
 /// Rows that change with a commit.
@@ -57,15 +53,17 @@ const WALK_FROM: u64 = 500;
 impl Rows {
     /// Claims the account.
     pub(in crate::store) fn open(account: &Account) -> Result<Self, ErrorKind> {
-        let Claimed { lease, commits, is_takeover, budget } = tenure::claim(account, &node())?;
+        let Claimed { lease, commits, predecessor } = tenure::claim(account, &node())?;
         let rows = Self {
             account: account.clone(),
             lease,
             commits: Mutex::new(commits),
-            claimed: Mutex::new(Some(Claim { is_takeover, budget })),
+            predecessor: Mutex::new(predecessor),
+            hands_over: Mutex::default(),
             generations: Mutex::default(),
             ran_full: AtomicBool::new(false),
         };
+        account.holds(&rows.lease);
         account.database.renewals()?.add(&rows.lease);
         rows.drop_unnamed()?;
         Ok(rows)
@@ -316,6 +314,14 @@ impl Engine for Rows {
         self.lease.before_sending().map_err(|kind| self.error(kind))
     }
 
+    fn predecessor(&self) -> Option<Predecessor> {
+        self.predecessor.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn hands_over(&self, budget: HandOver) {
+        *self.hands_over.lock().unwrap_or_else(PoisonError::into_inner) = Some(budget);
+    }
+
     /// Rows that were removed leave the tables. Its write-ahead log and its backups are not the program's.
     fn vacuum(&self) -> Result<(), Error> {
         for statement in ["vacuum rosterd.rows", "vacuum rosterd.audit", "vacuum rosterd.document"] {
@@ -332,8 +338,9 @@ impl Engine for Rows {
 
 impl Drop for Rows {
     fn drop(&mut self) {
+        let budget = self.hands_over.lock().unwrap_or_else(PoisonError::into_inner).take().map(|left| left());
         if !self.lease.is_lost()
-            && let Err(error) = tenure::release(&self.account, &self.lease, None)
+            && let Err(error) = tenure::release(&self.account, &self.lease, budget.unwrap_or_default())
         {
             tracing::warn!(%error, "the lease of {} could not be released, and expires: {error}", self.account);
         }

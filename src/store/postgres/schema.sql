@@ -13,6 +13,8 @@ create table rosterd.account (
   expires_at timestamptz not null default 'epoch',
   commits bigint not null default 0,
   timeline int not null default 0,
+  -- Before, no one writes to the service: a tenure that did not end in good order may still have a write on its way.
+  quiet_until timestamptz not null default 'epoch',
   budget bytea,
   budget_at timestamptz
 );

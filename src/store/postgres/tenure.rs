@@ -6,18 +6,17 @@ use std::time::Duration;
 use super::connection::Value;
 use super::database::Account;
 use super::deadline;
-use super::lease::{Lease, SETTLE, Tenure};
+use super::lease::{Lease, Tenure};
 use super::timeline::timeline;
 use crate::store::ErrorKind;
+use crate::store::tenure::Predecessor;
 
 /// What a claim found.
 pub(super) struct Claimed {
     pub(super) lease: Arc<Lease>,
     pub(super) commits: i64,
-    /// Whether the tenure before was not released, or the database lost its tail since.
-    pub(super) is_takeover: bool,
-    /// What the tenure before left of the budget, and how long ago.
-    pub(super) budget: Option<(Vec<u8>, Duration)>,
+    /// The tenure before; `None` where this is the first one.
+    pub(super) predecessor: Option<Predecessor>,
 }
 
 /// Claims an account that nobody has; [`ErrorKind::Leased`] where a worker has it.
@@ -34,36 +33,36 @@ pub(super) fn claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind>
 
 fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
     const CLAIM: &str = concat!(
-        "with old as materialized (
-           select id, holder, timeline, epoch, budget, extract(epoch from clock_timestamp() - budget_at)::float8 as budget_age,
-                  extract(epoch from clock_timestamp() - expires_at)::float8 as expired
+        "with now as materialized (select clock_timestamp() as at, ",
+        timeline!(),
+        " as timeline),
+         old as materialized (
+           select id, timeline, epoch, expires_at, quiet_until, budget, budget_at,
+                  epoch > 0 and holder is not null as is_lost, epoch > 0 and timeline <> (select timeline from now) as is_older
              from rosterd.account where id = $1 and (expires_at < clock_timestamp() or holder = $2) for update)
          update rosterd.account a
-            set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + interval '30 s', timeline = ",
-        timeline!(),
-        ", budget = null, budget_at = null
-           from old where a.id = old.id
-         returning a.epoch, a.commits, a.timeline, old.holder is null as released, old.timeline as before, old.expired,
-                   old.budget, old.budget_age, old.epoch as old_epoch"
+            set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + interval '30 s',
+                timeline = now.timeline, budget = null, budget_at = null,
+                quiet_until = greatest(old.quiet_until,
+                  case when old.is_lost then old.expires_at + interval '20 s' end,
+                  case when old.is_older then now.at + interval '50 s' end)
+           from old, now where a.id = old.id
+         returning a.epoch, a.commits, a.timeline, old.epoch > 0 as is_later, old.is_lost or old.is_older as is_lost,
+                   greatest(extract(epoch from a.quiet_until - now.at), 0)::float8 as settle,
+                   old.budget, extract(epoch from now.at - old.budget_at)::float8 as budget_age"
     );
     let asked = deadline::now();
     let values = vec![Value::Text(account.database.worker.clone()), Value::Text(node.to_owned())];
     let rows = account.query_once(CLAIM, values)?;
     let Some(row) = rows.first() else { return Err(ErrorKind::Leased { node: holder(account)? }) };
-    let (timeline, before, old_epoch): (i32, i32, i64) = (row.get("timeline"), row.get("before"), row.get("old_epoch"));
-    let is_takeover = old_epoch > 0 && (!row.get::<_, bool>("released") || timeline != before);
-    let expired: f64 = row.get("expired");
-    let settle = if is_takeover { SETTLE.as_secs_f64() - expired.max(0.0) } else { 0.0 };
     let holder = account.database.worker.clone();
-    let tenure = Tenure { account: account.id()?, holder, epoch: row.get("epoch"), timeline };
-    let lease = Lease::new(tenure, asked, Duration::from_secs_f64(settle.max(0.0)));
+    let tenure = Tenure { account: account.id()?, holder, epoch: row.get("epoch"), timeline: row.get("timeline") };
+    let lease = Lease::new(tenure, asked, Duration::from_secs_f64(row.get("settle")));
     let budget = row.get::<_, Option<Vec<u8>>>("budget").zip(row.get::<_, Option<f64>>("budget_age"));
-    Ok(Claimed {
-        lease: Arc::new(lease),
-        commits: row.get("commits"),
-        is_takeover,
-        budget: budget.filter(|_| !is_takeover).map(|(budget, age)| (budget, Duration::from_secs_f64(age.max(0.0)))),
-    })
+    let is_lost: bool = row.get("is_lost");
+    let budget = budget.filter(|_| !is_lost).map(|(budget, age)| (budget, Duration::from_secs_f64(age.max(0.0))));
+    let predecessor = row.get::<_, bool>("is_later").then_some(Predecessor { budget, is_lost });
+    Ok(Claimed { lease: Arc::new(lease), commits: row.get("commits"), predecessor })
 }
 
 /// Where the worker runs that has an account.
@@ -74,12 +73,11 @@ fn holder(account: &Account) -> Result<String, ErrorKind> {
 
 /// Ends a tenure, with what is left of the budget; the next worker may claim the account at once. Nothing may be on its way
 /// to the service.
-pub(super) fn release(account: &Account, lease: &Lease, budget: Option<Vec<u8>>) -> Result<(), ErrorKind> {
+pub(super) fn release(account: &Account, lease: &Lease, budget: Vec<u8>) -> Result<(), ErrorKind> {
     const RELEASE: &str = "update rosterd.account
         set holder = null, node = null, expires_at = 'epoch', budget = $4, budget_at = clock_timestamp()
         where id = $1 and holder = $2 and epoch = $3";
     lease.lose();
-    let budget = budget.unwrap_or_default();
     let values =
         || vec![Value::Text(lease.tenure.holder.clone()), Value::Big(lease.tenure.epoch), Value::Bytes(budget.clone())];
     account.query(RELEASE, values).map(drop)

@@ -166,7 +166,7 @@ impl Machine {
     pub(super) fn on(&mut self) {
         let mut config = self.world.checked();
         // Its minutes are real ones: across restarts it would count the requests of days as those of one minute.
-        config.api.budget_file = None;
+        config.api.budget = rosterd::api::BudgetPlace::Own;
         let store = open_store(&config.state.home);
         let jobs = config.jobs.iter().map(|job| Timed::new(job, served(&store, &job.name).unwrap()));
         let scheduler = Scheduler::new(jobs.collect::<Vec<_>>());

@@ -60,8 +60,11 @@ impl World {
         let machine = Machine::new(config()).await;
         machine.site.csv(HEADER);
         let (config, sandbox) = (&machine.config, machine.service());
-        let movers =
-            Client::new(&rosterd::api::Options { budget_file: None, ..config.api.clone() }, &machine.clock).unwrap();
+        let movers = Client::new(
+            &rosterd::api::Options { budget: rosterd::api::BudgetPlace::Own, ..config.api.clone() },
+            &machine.clock,
+        )
+        .unwrap();
         let location = sandbox.put("location", json!({"name": "Quay"}));
         let mut unowned = BTreeMap::new();
         for number in 0..FOREIGN {

@@ -15,10 +15,10 @@ mod store;
 mod time;
 mod window;
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use store::BudgetStore;
+pub use store::SharedBudget;
 pub(super) use time::Time;
 pub(super) use window::PAUSE_MAX;
 #[cfg(test)]
@@ -26,6 +26,7 @@ use window::REACH;
 use window::Window;
 
 use super::error::ErrorKind;
+use super::options::BudgetPlace;
 
 /// The longest sleep before the slots are looked at again: another process may have freed some.
 const SLEEP_MAX: Duration = Duration::from_secs(5);
@@ -55,11 +56,11 @@ pub(super) struct Budget {
 pub(super) struct Permit(u64);
 
 impl Budget {
-    pub(super) fn new(limit: u32, file: Option<PathBuf>, time: Time) -> Self {
+    pub(super) fn new(limit: u32, place: BudgetPlace, time: Time) -> Self {
         Self {
             limit: limit.max(1),
             time,
-            store: BudgetStore::new(file),
+            store: BudgetStore::new(place),
             turn: Default::default(),
             line: Default::default(),
         }

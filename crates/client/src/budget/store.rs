@@ -4,25 +4,79 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::time::Time;
 use super::window::Window;
 use crate::crash::point;
 use crate::error::ErrorKind;
+use crate::options::BudgetPlace;
 
 /// A file larger than this is none of ours.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
 
-pub(super) struct BudgetStore {
-    file: Option<PathBuf>,
-    /// The window where there is no file; with one, only what keeps this process's threads apart.
-    memory: Mutex<Window>,
+/// The slots in memory, shared by the clients of one credential in this process.
+///
+/// Another process can go on with them: [`SharedBudget::hand_over`] says how long each of them is still taken.
+#[derive(Clone, Debug, Default)]
+pub struct SharedBudget(Arc<Mutex<Memory>>);
+
+#[derive(Debug, Default)]
+struct Memory {
+    window: Window,
+    /// From when on all slots count as taken, until a client looks: it knows the limit.
+    spent_from: Option<u64>,
+}
+
+impl SharedBudget {
+    /// From now on all of it counts as spent just now: someone else may have sent.
+    pub fn count_as_spent(&self) {
+        let mut memory = self.lock();
+        *memory = Memory { window: Window::default(), spent_from: Some(Time::machine().now()) };
+    }
+
+    /// What another process needs to go on.
+    pub fn hand_over(&self) -> Vec<u8> {
+        let memory = self.lock();
+        let time = Time::machine();
+        match memory.spent_from {
+            // No client has looked: the limit is not known here.
+            Some(_) => Vec::new(),
+            None => memory.window.encode(time.boot(), time.now()),
+        }
+    }
+
+    /// Goes on where another process was, `age` after it handed over. What can't be read counts as spent.
+    pub fn take_over(&self, bytes: &[u8], age: Duration) {
+        let now = Time::machine().now();
+        match Window::carried(bytes, now, age) {
+            Some(window) => *self.lock() = Memory { window, spent_from: None },
+            None => self.count_as_spent(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Memory> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(super) enum BudgetStore {
+    Memory(SharedBudget),
+    File {
+        path: PathBuf,
+        /// Keeps this process's threads apart.
+        threads: Mutex<()>,
+    },
 }
 
 impl BudgetStore {
-    pub(super) fn new(file: Option<PathBuf>) -> Self {
-        Self { file, memory: Mutex::new(Window::default()) }
+    pub(super) fn new(place: BudgetPlace) -> Self {
+        match place {
+            BudgetPlace::Own => Self::Memory(SharedBudget::default()),
+            BudgetPlace::Shared(budget) => Self::Memory(budget),
+            BudgetPlace::File(path) => Self::File { path, threads: Mutex::new(()) },
+        }
     }
 
     pub(super) fn change<T>(
@@ -31,10 +85,16 @@ impl BudgetStore {
         limit: u32,
         change: impl FnOnce(&mut Window, u64) -> T,
     ) -> Result<T, ErrorKind> {
-        let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
-        match &self.file {
-            None => Ok(change(&mut memory, time.now())),
-            Some(path) => {
+        match self {
+            Self::Memory(budget) => {
+                let mut memory = budget.lock();
+                if let Some(from) = memory.spent_from.take() {
+                    memory.window = Window::spent(from, limit);
+                }
+                Ok(change(&mut memory.window, time.now()))
+            }
+            Self::File { path, threads } => {
+                let _alone = threads.lock().unwrap_or_else(PoisonError::into_inner);
                 in_file(path, time, limit, change).map_err(|source| ErrorKind::Budget { path: path.clone(), source })
             }
         }
@@ -98,7 +158,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let time = Time::machine();
         for path in [folder.path().join("missing/budget"), folder.path().to_owned()] {
-            assert!(BudgetStore::new(Some(path)).change(&time, 5, |_, _| ()).is_err());
+            assert!(BudgetStore::new(BudgetPlace::File(path)).change(&time, 5, |_, _| ()).is_err());
         }
     }
 
@@ -106,7 +166,7 @@ mod tests {
     fn law_11_no_one_else_may_read_the_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        BudgetStore::new(Some(path.clone())).change(&Time::machine(), 5, |_, _| ()).unwrap();
+        BudgetStore::new(BudgetPlace::File(path.clone())).change(&Time::machine(), 5, |_, _| ()).unwrap();
         assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, 0o600);
     }
 
@@ -114,7 +174,7 @@ mod tests {
     fn law_12_an_emptied_file_counts_as_spent_and_a_new_one_as_free() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let store = BudgetStore::new(Some(path.clone()));
+        let store = BudgetStore::new(BudgetPlace::File(path.clone()));
         let time = Time::machine();
         assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), 0);
         std::fs::write(&path, b"").unwrap();
@@ -125,7 +185,7 @@ mod tests {
     fn law_12_fault_8_a_damaged_file_counts_as_spent_once_and_not_for_ever() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("budget");
-        let store = BudgetStore::new(Some(path.clone()));
+        let store = BudgetStore::new(BudgetPlace::File(path.clone()));
         let time = Time::machine();
         (0..5).for_each(|_| assert!(store.change(&time, 5, |window, now| window.take(now, 5).is_ok()).unwrap()));
         // As long as a spent window is: a power cut leaves a file with its length and without its bytes.
@@ -140,12 +200,39 @@ mod tests {
         let path = folder.path().join("budget");
         let time = Time::machine();
         let take = |limit: u32| {
-            BudgetStore::new(Some(path.clone()))
+            BudgetStore::new(BudgetPlace::File(path.clone()))
                 .change(&time, limit, |window, now| window.take(now, limit).is_ok())
                 .unwrap()
         };
         assert!(take(3) && take(3) && take(3) && !take(3));
         assert!(!take(2));
         assert!(take(4) && !take(4));
+    }
+
+    #[test]
+    fn law_12_another_process_goes_on_where_one_was() {
+        let time = Time::machine();
+        let take = |store: &BudgetStore| store.change(&time, 5, |window, now| window.take(now, 5).is_ok()).unwrap();
+        let free_in = |store: &BudgetStore| store.change(&time, 5, |window, now| window.free_in(now, 5, 5)).unwrap();
+        let one = SharedBudget::default();
+        let store = BudgetStore::new(BudgetPlace::Shared(one.clone()));
+        assert!(take(&store) && take(&store) && take(&store));
+        for (age, bytes, used) in [
+            (0, one.hand_over(), 3),
+            (59, one.hand_over(), 3),
+            (62, one.hand_over(), 0),
+            (0, Vec::new(), 5),
+            (62, b"no window".to_vec(), 5),
+        ] {
+            let other = SharedBudget::default();
+            other.take_over(&bytes, Duration::from_secs(age));
+            let store = BudgetStore::new(BudgetPlace::Shared(other));
+            assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), used, "{age}");
+            assert!(free_in(&store) <= 61_550 - if used == 3 { age * 1_000 } else { 0 }, "{age}");
+        }
+        one.count_as_spent();
+        assert_eq!(one.hand_over(), b"", "no limit is known yet");
+        assert!(!take(&store));
+        assert!(one.hand_over().len() > 5 * 8);
     }
 }

@@ -1,5 +1,6 @@
 //! A simulated service that counts in sliding and in fixed windows, on tokio's paused clock.
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
@@ -60,7 +61,8 @@ async fn work(budget: Arc<Budget>, service: Service, start: Instant, minutes: u6
 }
 
 fn budget(limit: u32, file: Option<PathBuf>, start: Instant) -> Arc<Budget> {
-    Arc::new(Budget::new(limit, file, Time::Tokio { start, boot: 1 }))
+    let place = file.map_or(BudgetPlace::Own, BudgetPlace::File);
+    Arc::new(Budget::new(limit, place, Time::Tokio { start, boot: 1 }))
 }
 
 #[tokio::test(start_paused = true)]

@@ -19,6 +19,9 @@ const EASE_MAX: u32 = 30;
 /// Milliseconds after which one percent is given back.
 const RECOVERY: u64 = 60_000;
 
+/// No time is further ahead.
+const AHEAD_MAX: u64 = 15 * 60 * 1_000;
+
 const MAGIC: &[u8; 8] = b"RSTRBGT1";
 const HEADER: usize = 60;
 /// More slots than any limit has; guards the decoder.
@@ -142,6 +145,21 @@ impl Window {
         window.blocked_until = window.blocked_until.min(now + pause_max);
         window.eased_at = window.eased_at.min(now);
         window
+    }
+
+    /// Reads what another process encoded `age` ago, on whichever machine, as times of this boot; `None` where it can't be
+    /// read.
+    pub(super) fn carried(bytes: &[u8], now: u64, age: Duration) -> Option<Self> {
+        let (stored, window) = Self::read(bytes)?;
+        let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+        // How long each time was ahead when it was written, less what has passed since.
+        let ahead = |at: u64| at.saturating_sub(stored.written).checked_sub(age).map(|left| now + left.min(AHEAD_MAX));
+        Some(Self {
+            taken: window.taken.iter().filter_map(|until| ahead(*until)).filter(|until| *until > now).collect(),
+            blocked_until: ahead(window.blocked_until).unwrap_or(0),
+            eased: window.eased_now(stored.written),
+            eased_at: now,
+        })
     }
 
     /// Whether the bytes are what [`Window::encode`] wrote.

@@ -7,7 +7,9 @@ use jiff::{SignedDuration, Timestamp};
 use super::server::{Reply, Server, answer, bytes, client, json, ticking};
 use crate::RemoteId;
 use crate::clock::Clock;
-use crate::{Api, Call, Client, Deleted, Error, ErrorKind, Fate, Options, Query, Raw, Retry, Staff, StaffInput};
+use crate::{
+    Api, BudgetPlace, Call, Client, Deleted, Error, ErrorKind, Fate, Options, Query, Raw, Retry, Staff, StaffInput,
+};
 
 fn get() -> Call<Option<Staff>> {
     Api::<Staff>::root().get(RemoteId::new(7).unwrap())
@@ -206,7 +208,7 @@ async fn fault_30_a_429_without_a_time_stops_everything_for_a_minute() {
 async fn fault_33_a_503_that_says_how_long_holds_all_up_across_restarts() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|_, _| answer(503, &[("retry-after", "100000")], b"")).await;
-    let options = Options { budget_file: Some(folder.path().join("budget")), ..server.options() };
+    let options = Options { budget: BudgetPlace::File(folder.path().join("budget")), ..server.options() };
     let before = Clock::system().now();
     let error = client(&options).send(put()).await.unwrap_err();
     assert_eq!((error.fate(), error.retry()), (Fate::Unknown, Retry::After(Duration::from_secs(100_000))));
@@ -219,7 +221,7 @@ async fn fault_33_a_503_that_says_how_long_holds_all_up_across_restarts() {
 async fn law_12_without_its_record_nothing_is_sent() {
     let folder = tempfile::tempdir().unwrap();
     let server = Server::start(|_, _| json(200, "[]")).await;
-    let options = Options { budget_file: Some(folder.path().join("missing/budget")), ..server.options() };
+    let options = Options { budget: BudgetPlace::File(folder.path().join("missing/budget")), ..server.options() };
     let client = client(&options);
     let error = client.send(put()).await.unwrap_err();
     assert_eq!((kind(&error).as_str(), error.fate(), server.calls().len()), ("Budget", Fate::NotSent, 0));

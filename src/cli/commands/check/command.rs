@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::finding::{Finding, Verdict};
 use super::{finding, units};
 use crate::api::{
-    self, Api, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership, Organization, Query,
-    Staff, Walkable,
+    self, Api, BudgetPlace, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership,
+    Organization, Query, Staff, Walkable,
 };
 use crate::approvals;
 use crate::cli::args::CheckArgs;
@@ -242,7 +242,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     let mut options = config.api.clone();
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
     if !config.state.home.exists() {
-        options.budget_file = None;
+        options.budget = BudgetPlace::Own;
     }
     let client = Client::new(&options, &Clock::system())?;
     let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();

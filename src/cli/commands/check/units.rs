@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::finding::Verdict;
 use crate::cli::ui::sanitize;
 use crate::config::Config;
-use crate::reconcile::JobState;
+use crate::reconcile::{self, JobState};
 use crate::record::JobName;
 use crate::source::{SourceState, ldap};
-use crate::store::Store;
 use crate::text::some_of;
 
 /// The most units that are listed.
@@ -20,7 +19,7 @@ pub(crate) fn last_found(config: &Config) -> BTreeMap<JobName, SourceState> {
     if !config.state.home.has_store() {
         return BTreeMap::new();
     }
-    let Ok(store) = Store::open(&config.state.home) else { return BTreeMap::new() };
+    let Ok(store) = reconcile::open_store(config) else { return BTreeMap::new() };
     let found = |name: &JobName| JobState::load(&store, name).ok()?.found;
     config.jobs.iter().filter_map(|job| Some((job.name.clone(), found(&job.name)?))).collect()
 }

@@ -1,0 +1,21 @@
+//! What one process leaves to the next one that has the store, where several may have it in turn.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+/// What is left of the budget when a process lets the store go, in whatever form the client gives it.
+pub type HandOver = Box<dyn Fn() -> Vec<u8> + Send + Sync>;
+/// How long until a write to the service may begin; the error says why none may.
+pub type WritePermit = Arc<dyn Fn() -> Result<Duration, String> + Send + Sync>;
+
+/// How long a write to the service may take where another process can take over.
+pub const WRITE_MAX: Duration = Duration::from_secs(20);
+
+/// What the process that had the store before left behind.
+#[derive(Debug)]
+pub struct Predecessor {
+    /// What it left of the budget, and how long ago; `None` where it did not end in good order.
+    pub budget: Option<(Vec<u8>, Duration)>,
+    /// Whether it may have sent something that the store does not say.
+    pub is_lost: bool,
+}
