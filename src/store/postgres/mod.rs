@@ -30,6 +30,8 @@ mod tenure;
 mod timeline;
 
 #[cfg(test)]
+mod model;
+#[cfg(test)]
 pub(super) mod testing;
 #[cfg(test)]
 mod tests;
