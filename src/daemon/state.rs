@@ -1,6 +1,7 @@
 //! The shared state of the daemon: the store, the configuration with its client, the locks of the targets.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -82,6 +83,8 @@ pub struct DaemonState {
     counters: Arc<Counters>,
     unserved: Mutex<Option<Unserved>>,
     started: Timestamp,
+    /// Whether another process took the state over.
+    fenced: AtomicBool,
     /// When the loop turned last.
     turned: Mutex<Instant>,
     pub(super) reloading: tokio::sync::Mutex<()>,
@@ -106,6 +109,7 @@ impl DaemonState {
             counters: Arc::default(),
             unserved: Mutex::default(),
             started: clock.now(),
+            fenced: AtomicBool::new(false),
             turned: Mutex::new(Instant::now()),
             reloading: tokio::sync::Mutex::default(),
         };
@@ -179,6 +183,9 @@ impl DaemonState {
         }
         let mut slot = Arc::clone(&self.store).write_owned().await;
         if slot.is_none() {
+            if self.fenced.load(Ordering::Relaxed) {
+                return Err(self.setup().config.state.home.error(store::ErrorKind::Fenced));
+            }
             *slot = Some(reconcile::open_store(&self.setup().config)?);
         }
         let guard = OwnedRwLockWriteGuard::downgrade(slot);
@@ -196,13 +203,15 @@ impl DaemonState {
     /// Whether another process has taken the state over, or may have: nothing can be done here any more.
     pub(super) fn is_fenced(&self) -> bool {
         let store = self.store.try_read();
-        let sends = store.as_ref().ok().and_then(|store| store.as_ref()).map(Store::before_sending);
-        matches!(sends, Some(Err(store::Error { kind: store::ErrorKind::Fenced, .. })))
+        self.fenced.load(Ordering::Relaxed) || store.is_ok_and(|store| store.as_ref().is_some_and(is_lost))
     }
 
     /// Closes the store after it failed; its next user opens it again.
     pub(super) async fn close(&self) {
-        *self.store.write().await = None;
+        let mut store = self.store.write().await;
+        // One that another process took over is not opened again: this daemon ends, and stands by when it is started again.
+        self.fenced.fetch_or(store.as_ref().is_some_and(is_lost), Ordering::Relaxed);
+        *store = None;
     }
 
     /// Has jobs run as soon as may be; all of them where none is named.
@@ -259,6 +268,11 @@ impl DaemonState {
         };
         (!ours).then(|| format!("the daemon's state lies in {own}, and that is not the one asked for"))
     }
+}
+
+/// Whether another process has taken a store over, or may have.
+fn is_lost(store: &Store) -> bool {
+    store.before_sending().is_err_and(|error| matches!(error.kind, store::ErrorKind::Fenced))
 }
 
 fn same_place(one: &Path, other: &Path) -> bool {

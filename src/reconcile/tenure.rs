@@ -3,6 +3,9 @@
 //! Where the state lies in a folder there is nothing to do: all that the process before knew lies there. Where several workers
 //! share it, the one before may have ended without a word: then what it left of the budget counts as spent, and what it sent
 //! last may be unknown to the state. A whole listing of the service shows that, before anything is sent.
+//!
+//! That the budget counts as spent for a minute also keeps look-ups (law 3) until after the last write that the one before can
+//! have had on its way.
 
 use crate::api::BudgetPlace;
 use crate::config::Config;
@@ -14,10 +17,10 @@ use crate::store::{self, Batch, Predecessor, Store};
 pub fn open_store(config: &Config) -> Result<Store, store::Error> {
     let store = Store::open(&config.state.home)?;
     let BudgetPlace::Shared(budget) = &config.api.budget else { return Ok(store) };
-    if let Some(Predecessor { budget: left, is_lost }) = store.predecessor() {
+    if let Some(Predecessor { budget: left, is_lost, sends_for }) = store.predecessor() {
         match left {
             Some((left, age)) => budget.take_over(&left, age),
-            None => budget.count_as_spent(),
+            None => budget.count_as_spent(sends_for),
         }
         if is_lost {
             tracing::warn!(

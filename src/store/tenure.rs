@@ -18,4 +18,6 @@ pub struct Predecessor {
     pub budget: Option<(Vec<u8>, Duration)>,
     /// Whether it may have sent something that the store does not say.
     pub is_lost: bool,
+    /// How long it may go on sending: after a failover it may not know yet that it is over.
+    pub sends_for: Duration,
 }

@@ -134,7 +134,7 @@ fn the_guard_notices_an_import_that_points_down() {
 const RECONCILE: [&[&str]; 10] = [
     &["model", "restored_state"],
     &["account", "approval", "collect", "freshness", "pause", "report"],
-    &["commit", "mirrors", "photos", "started_run"],
+    &["commit", "mirrors", "photos", "started_run", "tenure"],
     &["correlate", "push_session"],
     &["leavers"],
     &["plan"],

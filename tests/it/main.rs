@@ -28,3 +28,4 @@ mod push;
 mod source;
 mod support;
 mod workbooks;
+mod workers;

@@ -18,7 +18,7 @@ use crate::crash::point;
 use crate::credential::{Authority, Authorization};
 use crate::error::{Error, ErrorKind};
 use crate::operation::{Operation, Verb};
-use crate::options::{Credential, Options, Paths, WriteGuard};
+use crate::options::{Credential, Options, Paths, SendGuard};
 use crate::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
 use crate::token::{Grant, Token};
 use crate::traffic::{Meter, Traffic};
@@ -56,7 +56,7 @@ struct Inner {
     paths: Paths,
     page_size: u32,
     timeout: Duration,
-    write_guard: Option<WriteGuard>,
+    send_guard: Option<SendGuard>,
     http: reqwest::Client,
     authority: Authority,
     budget: Budget,
@@ -137,7 +137,7 @@ impl Client {
                 paths: options.paths.clone(),
                 page_size: options.page_size.max(1),
                 timeout: options.timeout,
-                write_guard: options.write_guard.clone(),
+                send_guard: options.send_guard.clone(),
                 http,
                 authority,
                 budget: Budget::new(options.requests_per_minute, options.budget.clone(), Time::machine()),
@@ -309,9 +309,11 @@ impl Client {
         };
         let permit = inner.budget.permit(self.urgent).await?;
         let mut request = authorization.sign(self.request(out)?);
-        if let Some(guard) = inner.write_guard.as_ref().filter(|_| !out.verb.is_read()) {
-            request = request.timeout(guard.timeout.min(inner.timeout));
-            if let Err(reason) = (guard.may_write)() {
+        if let Some(guard) = &inner.send_guard {
+            if !out.verb.is_read() {
+                request = request.timeout(guard.write_timeout.min(inner.timeout));
+            }
+            if let Err(reason) = (guard.may_send)(out.verb) {
                 inner.budget.never_sent(permit)?;
                 return Err(ErrorKind::Withheld(reason));
             }

@@ -52,7 +52,7 @@ pub enum ErrorKind {
         /// What is wrong with it; nothing of its content.
         problem: String,
     },
-    /// The write guard did not let it leave.
+    /// The send guard did not let it leave.
     #[error("not sent: {0}")]
     Withheld(String),
     /// The record of requests sent can't be kept.

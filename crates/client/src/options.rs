@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-pub use crate::budget::SharedBudget;
+pub use crate::budget::{BudgetPlace, SharedBudget};
+use crate::operation::Verb;
 pub use crate::secret::SecretSource;
 
 /// What the client needs to know of one account.
@@ -29,8 +30,8 @@ pub struct Options {
     pub proxy: Option<String>,
     /// Where the times of sent requests are remembered.
     pub budget: BudgetPlace,
-    /// What every request that changes something needs besides; none in a process that is alone.
-    pub write_guard: Option<WriteGuard>,
+    /// What every request needs besides; none in a process that is alone.
+    pub send_guard: Option<SendGuard>,
 }
 
 impl Options {
@@ -47,35 +48,26 @@ impl Options {
             ca_file: None,
             proxy: None,
             budget: BudgetPlace::Own,
-            write_guard: None,
+            send_guard: None,
         }
     }
 }
 
-/// Where the times of sent requests are remembered (specification, Limits).
-#[derive(Clone, Debug, Default)]
-pub enum BudgetPlace {
-    /// By the client, as long as it lives.
-    #[default]
-    Own,
-    /// In a file, across restarts, shared between the processes of this machine.
-    File(PathBuf),
-    /// In memory that several clients of one credential share, and that another process can go on with.
-    Shared(SharedBudget),
-}
-
-/// Asked right before a request that changes something leaves, when nothing is waited for any more.
+/// Asked right before a request leaves, when nothing is waited for any more.
 #[derive(Clone)]
-pub struct WriteGuard {
+pub struct SendGuard {
     /// Whether it may leave; the error is why not. Then nothing is sent.
-    pub may_write: Arc<dyn Fn() -> Result<(), String> + Send + Sync>,
-    /// The longest that such a request may take, where that is less than [`Options::timeout`].
-    pub timeout: Duration,
+    pub may_send: MaySend,
+    /// The longest that a request that changes something may take, where that is less than [`Options::timeout`].
+    pub write_timeout: Duration,
 }
 
-impl fmt::Debug for WriteGuard {
+/// Says whether a request may leave, one that reads or one that changes something ([`Verb::is_read`](crate::Verb::is_read)).
+pub type MaySend = Arc<dyn Fn(Verb) -> Result<(), String> + Send + Sync>;
+
+impl fmt::Debug for SendGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WriteGuard").field("timeout", &self.timeout).finish_non_exhaustive()
+        f.debug_struct("SendGuard").field("write_timeout", &self.write_timeout).finish_non_exhaustive()
     }
 }
 

@@ -153,6 +153,12 @@ impl From<store::Error> for Failure {
             store::ErrorKind::InUse { .. } => {
                 Self::new(Exit::InUse, error).hint("wait until it has ended; one process at a time owns the state")
             }
+            store::ErrorKind::Leased { .. } => {
+                Self::new(Exit::InUse, error).hint("one worker at a time has the account; `rosterd run` would stand by")
+            }
+            store::ErrorKind::Database(_) => {
+                Self::failed(error).hint("nothing is sent before the database answers; what was confirmed is safe")
+            }
             store::ErrorKind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of the {place}, or set state.dir to a folder of your own"))
             }

@@ -1,13 +1,12 @@
 //! Checks `[api]`.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::SignedDuration;
 
 use super::section::Section;
 use super::{credential, url};
-use crate::api::{BudgetPlace, Options, Paths, SharedBudget, WriteGuard};
+use crate::api::{BudgetPlace, Options, Paths, SendGuard, SharedBudget};
 use crate::store::{Home, WRITE_MAX};
 
 /// What the service grants in a minute (specification, Limits).
@@ -44,13 +43,13 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
             Some(dir) => BudgetPlace::File(dir.join(BUDGET_FILE)),
             None => BudgetPlace::Shared(SharedBudget::default()),
         },
-        write_guard: home.write_permit().map(|permit| WriteGuard {
-            may_write: Arc::new(move || match permit() {
-                Ok(Duration::ZERO) => Ok(()),
+        send_guard: home.write_permit().map(|permit| SendGuard {
+            may_send: Arc::new(move |verb| match permit() {
+                Ok(wait) if wait.is_zero() || verb.is_read() => Ok(()),
                 Ok(wait) => Err(format!("another worker may still be writing for {} s", wait.as_secs() + 1)),
                 Err(reason) => Err(reason),
             }),
-            timeout: WRITE_MAX,
+            write_timeout: WRITE_MAX,
         }),
         ..usual
     })

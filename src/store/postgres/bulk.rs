@@ -4,7 +4,8 @@
 //! add ─▶ a buffer ─▶ parts of the new generation, removals too ─▶ the rest of the old one is copied ─▶ one commit names it
 //! ```
 //!
-//! Each part is short, so that renewals and commands come through in between, and is refused where the lease is lost. A load
+//! Each part is short, so that renewals and commands come through in between. It holds the row of the account for reading:
+//! no other worker can claim before it has ended, and where one has, it is refused. A load
 //! that does not come to its end leaves rows that do not count; the next tenure removes them.
 
 use std::collections::BTreeMap;
@@ -91,7 +92,8 @@ impl<'a> Bulk<'a> {
         payloads: Vec<Option<Vec<u8>>>,
     ) -> Result<(), ErrorKind> {
         const PART: &str = "with fence as (
-              select from rosterd.account where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp()),
+              select from rosterd.account
+               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
             put as (
               insert into rosterd.rows (account, space, generation, name, payload)
               select $1, $4, $5, p.name, p.payload from unnest($6::bytea[], $7::bytea[]) as p(name, payload)
@@ -127,7 +129,8 @@ impl<'a> Bulk<'a> {
     /// Copies what the old generation of a space has besides, in parts, and takes the marks of removals out.
     fn complete(&self, space: Keyspace, generation: i32) -> Result<(), ErrorKind> {
         const PART: &str = "with fence as (
-              select from rosterd.account where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp()),
+              select from rosterd.account
+               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
             part as (
               select name, payload from rosterd.rows r where r.account = $1 and r.space = $4 and r.name > $6
                  and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $4), 0)
@@ -138,7 +141,8 @@ impl<'a> Bulk<'a> {
               on conflict (account, space, generation, name) do nothing)
             select (select name from part order by name desc limit 1) as last from fence";
         const MARKS: &str = "with fence as (
-              select from rosterd.account where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp()),
+              select from rosterd.account
+               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
             swept as (
               delete from rosterd.rows where account = $1 and space = $4 and generation = $5 and payload is null
                  and exists (select from fence))

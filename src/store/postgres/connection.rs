@@ -4,7 +4,7 @@
 //! - Each piece of work is one statement, and so a transaction by itself: no pause of this process can hold a lock, and a
 //!   pooler in transaction mode may stand between.
 //! - Statements have no names: a pooler may give each of them to another session.
-//! - Where the connection broke meanwhile, what a statement did is not known, and the caller is told so ([`Failure::Lost`]).
+//! - Where the connection broke meanwhile, what a statement did is not known, and [`StatementError::Lost`] says so.
 //!
 //! Rejected: the blocking client of the same library. It starts a runtime inside the caller's, and fails where the caller is
 //! a task.
@@ -29,7 +29,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(10);
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Failure {
+pub(super) enum StatementError {
     /// The statement was not begun.
     #[error("the database can't be reached: {0}")]
     Unreachable(String),
@@ -80,7 +80,7 @@ impl Value {
 
 struct Request {
     work: Work,
-    reply: SyncSender<Result<Vec<Row>, Failure>>,
+    reply: SyncSender<Result<Vec<Row>, StatementError>>,
 }
 
 enum Work {
@@ -100,38 +100,38 @@ impl Connection {
         let (requests, received) = unbounded_channel();
         thread::Builder::new()
             .name("database".to_owned())
-            .spawn(move || runtime.block_on(Session { options, client: None }.serve(received)))?;
+            .spawn(move || runtime.block_on(ServerLink { options, client: None }.serve(received)))?;
         Ok(Self { requests })
     }
 
     /// Carries out one statement and waits for its rows.
-    pub(super) fn query(&self, statement: &'static str, values: Vec<Value>) -> Result<Vec<Row>, Failure> {
+    pub(super) fn query(&self, statement: &'static str, values: Vec<Value>) -> Result<Vec<Row>, StatementError> {
         self.ask(Work::Statement(statement, values))
     }
 
     /// Carries out several statements that begin and end a transaction of their own.
-    pub(super) fn script(&self, statements: String) -> Result<(), Failure> {
+    pub(super) fn script(&self, statements: String) -> Result<(), StatementError> {
         self.ask(Work::Script(statements)).map(drop)
     }
 
-    fn ask(&self, work: Work) -> Result<Vec<Row>, Failure> {
+    fn ask(&self, work: Work) -> Result<Vec<Row>, StatementError> {
         let (reply, answer) = sync_channel(1);
-        let ended = || Failure::Unreachable("its thread has ended".to_owned());
+        let ended = || StatementError::Unreachable("its thread has ended".to_owned());
         self.requests.send(Request { work, reply }).map_err(|_| ended())?;
         answer.recv().map_err(|_| ended())?
     }
 }
 
-struct Session {
+struct ServerLink {
     options: Arc<ConnectionOptions>,
     client: Option<Client>,
 }
 
-impl Session {
+impl ServerLink {
     async fn serve(mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(Request { work, reply }) = requests.recv().await {
             let answer = self.carry_out(&work).await;
-            if !matches!(answer, Ok(_) | Err(Failure::Refused { .. })) {
+            if !matches!(answer, Ok(_) | Err(StatementError::Refused { .. })) {
                 self.client = None;
             }
             // Who asked may have ended.
@@ -139,7 +139,7 @@ impl Session {
         }
     }
 
-    async fn carry_out(&mut self, work: &Work) -> Result<Vec<Row>, Failure> {
+    async fn carry_out(&mut self, work: &Work) -> Result<Vec<Row>, StatementError> {
         if self.client.as_ref().is_none_or(Client::is_closed) {
             self.client = Some(self.connect().await?);
         }
@@ -153,20 +153,25 @@ impl Session {
             }
         };
         let asked = tokio::time::timeout(STATEMENT_MAX, asked).await;
-        let asked = asked.map_err(|_| Failure::Lost(format!("no answer within {} s", STATEMENT_MAX.as_secs())))?;
+        let asked =
+            asked.map_err(|_| StatementError::Lost(format!("no answer within {} s", STATEMENT_MAX.as_secs())))?;
         asked.map_err(|error| match error.as_db_error() {
             // The server ends the session with these: an administrator's order, a crash, a start.
-            Some(refused) if refused.code().code().starts_with("57P") => Failure::Lost(refused.message().to_owned()),
-            Some(refused) => Failure::Refused { code: refused.code().clone(), message: refused.message().to_owned() },
-            None => Failure::Lost(words(&error)),
+            Some(refused) if refused.code().code().starts_with("57P") => {
+                StatementError::Lost(refused.message().to_owned())
+            }
+            Some(refused) => {
+                StatementError::Refused { code: refused.code().clone(), message: refused.message().to_owned() }
+            }
+            None => StatementError::Lost(words(&error)),
         })
     }
 
-    async fn connect(&self) -> Result<Client, Failure> {
-        let unreachable = |error: &dyn std::error::Error| Failure::Unreachable(words(error));
-        let config = self.options.config().map_err(Failure::Unreachable)?;
+    async fn connect(&self) -> Result<Client, StatementError> {
+        let unreachable = |error: &dyn std::error::Error| StatementError::Unreachable(words(error));
+        let config = self.options.config().map_err(StatementError::Unreachable)?;
         let connect = async {
-            match self.options.tls().map_err(Failure::Unreachable)? {
+            match self.options.tls().map_err(StatementError::Unreachable)? {
                 Some(tls) => {
                     let (client, connection) =
                         config.connect(MakeRustlsConnect::new(tls)).await.map_err(|error| unreachable(&error))?;
@@ -181,7 +186,7 @@ impl Session {
             }
         };
         let connected = tokio::time::timeout(CONNECT_MAX, connect).await;
-        connected.map_err(|_| Failure::Unreachable(format!("no answer within {} s", CONNECT_MAX.as_secs())))?
+        connected.map_err(|_| StatementError::Unreachable(format!("no answer within {} s", CONNECT_MAX.as_secs())))?
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio_postgres::Row;
 
-use super::connection::{Connection, Failure, Value};
+use super::connection::{Connection, StatementError, Value};
 use super::lease::Lease;
 use super::options::{ConnectionOptions, DatabaseOptions};
 use super::renewal::Renewals;
@@ -58,12 +58,12 @@ impl Database {
         database
     }
 
-    fn connection(&self) -> Result<&Connection, Failure> {
+    fn connection(&self) -> Result<&Connection, StatementError> {
         if let Some(connection) = self.connection.get() {
             return Ok(connection);
         }
-        let made =
-            Connection::new(Arc::clone(&self.options)).map_err(|error| Failure::Unreachable(error.to_string()))?;
+        let made = Connection::new(Arc::clone(&self.options))
+            .map_err(|error| StatementError::Unreachable(error.to_string()))?;
         Ok(self.connection.get_or_init(|| made))
     }
 
@@ -220,7 +220,7 @@ impl Account {
         let id = self.id()?;
         let all = || [Value::Int(id)].into_iter().chain(values()).collect();
         match connection.query(statement, all()) {
-            Err(Failure::Lost(_)) => connection.query(statement, all()),
+            Err(StatementError::Lost(_)) => connection.query(statement, all()),
             answer => answer,
         }
         .map_err(ErrorKind::from_database)

@@ -2,13 +2,13 @@
 
 use tokio_postgres::error::SqlState;
 
-use super::connection::Failure;
+use super::connection::StatementError;
 use crate::store::ErrorKind;
 
 impl ErrorKind {
-    pub(super) fn from_database(failure: Failure) -> Self {
+    pub(super) fn from_database(failure: StatementError) -> Self {
         match failure {
-            Failure::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
+            StatementError::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
             failure => Self::Database(failure.to_string()),
         }
     }

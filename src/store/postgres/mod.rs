@@ -18,6 +18,7 @@ mod connection;
 mod database;
 mod deadline;
 mod documents;
+mod engine;
 mod error;
 mod lease;
 mod log;

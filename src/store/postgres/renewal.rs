@@ -4,7 +4,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
-use super::connection::{Connection, Failure, Value};
+use super::connection::{Connection, StatementError, Value};
 use super::deadline;
 use super::lease::{Lease, RENEW_EVERY};
 use super::options::ConnectionOptions;
@@ -44,7 +44,7 @@ impl Renewals {
 }
 
 /// Asks for all of them; those that are not granted are lost.
-fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result<(), Failure> {
+fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result<(), StatementError> {
     const RENEW: &str = concat!(
         "update rosterd.account a set expires_at = clock_timestamp() + interval '30 s'
            from unnest($2, $3) as own(id, epoch)

@@ -38,5 +38,7 @@ pub(in crate::store) fn reset<T, E: From<Error>>(
     let (batch, seen) = keep(&OldStore::of(&place, Some(&rows), unreadable, damage.as_ref()))?;
     let Some(batch) = batch else { return Ok(Some(ResetOutcome { damage, seen, is_dropped: false })) };
     replace_all(&rows, batch).map_err(|kind| rows.error(kind))?;
+    // An empty state lists the service as a whole.
+    rows.settled();
     Ok(Some(ResetOutcome { damage, seen, is_dropped: true }))
 }

@@ -3,7 +3,8 @@
 //! Invariants:
 //! - A commit is one statement. It begins with the row of the account, and does nothing where holder, epoch or counter are
 //!   others than this tenure's: what an old holder sends late is refused.
-//! - The counter moves with every commit. Where an answer is lost it tells whether the commit was carried out.
+//! - The counter moves with every commit. Where an answer is lost it tells whether the commit was carried out; where that
+//!   can't be found out, the tenure ends.
 //! - Rows count in the generation that `space` names. A bulk load writes another generation in parts, which no one sees, and
 //!   its last commit names it.
 //! - What is stored of a row has a version and a checksum over its key, as in the embedded engine.
@@ -11,19 +12,17 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use super::bulk::Bulk;
-use super::connection::{Failure, Value};
+use super::connection::{StatementError, Value};
 use super::database::Account;
 use super::lease::Lease;
 use super::tenure::{self, Claimed};
+use super::timeline::timeline;
 use crate::crash::point;
 use crate::store::batch::RowChange;
-use crate::store::engine::{BulkLoad, Engine, Visit};
 use crate::store::row::{self, RowFault};
 use crate::store::tenure::{HandOver, Predecessor};
-use crate::store::{Batch, Error, ErrorKind, Keyspace};
+use crate::store::{Error, ErrorKind, Keyspace};
 
 /// The rows of one account, while this process has its lease.
 pub(in crate::store) struct Rows {
@@ -31,11 +30,13 @@ pub(in crate::store) struct Rows {
     pub(super) lease: Arc<Lease>,
     /// How many commits there were; held by who writes.
     commits: Mutex<i64>,
-    predecessor: Mutex<Option<Predecessor>>,
-    hands_over: Mutex<Option<HandOver>>,
+    pub(super) predecessor: Mutex<Option<Predecessor>>,
+    pub(super) hands_over: Mutex<Option<HandOver>>,
+    /// Whether nothing is open any more of a tenure before that did not end in good order.
+    is_settled: AtomicBool,
     /// The highest generation of each space whose number was given to a load.
     generations: Mutex<BTreeMap<Keyspace, i32>>,
-    ran_full: AtomicBool,
+    pub(super) ran_full: AtomicBool,
 }
 
 /// Rows that change with a commit.
@@ -45,11 +46,6 @@ pub(super) struct Commit<'a> {
     pub(super) generations: &'a [(Keyspace, i32)],
 }
 
-/// So many rows at most come with one answer.
-const PAGE_ROWS: i64 = 1000;
-/// After so many rows, a walk over all of them costs less than a statement for each.
-const WALK_FROM: u64 = 500;
-
 impl Rows {
     /// Claims the account.
     pub(in crate::store) fn open(account: &Account) -> Result<Self, ErrorKind> {
@@ -58,6 +54,7 @@ impl Rows {
             account: account.clone(),
             lease,
             commits: Mutex::new(commits),
+            is_settled: AtomicBool::new(predecessor.as_ref().is_none_or(|before| !before.is_lost)),
             predecessor: Mutex::new(predecessor),
             hands_over: Mutex::default(),
             generations: Mutex::default(),
@@ -83,10 +80,13 @@ impl Rows {
 
     /// Commits under the fence, whatever becomes of answers.
     pub(super) fn commit_fenced(&self, commits: &mut i64, commit: Commit<'_>) -> Result<(), ErrorKind> {
-        const COMMIT: &str = "with fence as (
+        const COMMIT: &str = concat!(
+            "with fence as (
                update rosterd.account set commits = commits + 1
                 where id = $1 and holder = $2 and epoch = $3 and commits = $4 and expires_at > clock_timestamp()
-               returning commits),
+                  and timeline = ",
+            timeline!(),
+            " returning commits),
              named as (
                insert into rosterd.space (account, space, generation)
                select $1, n.space, n.generation from unnest($5::smallint[], $6::int[]) as n(space, generation)
@@ -103,11 +103,13 @@ impl Rows {
                  from unnest($9::smallint[], $10::bytea[], $11::bytea[]) as p(space, name, payload)
                 where exists (select from fence)
                on conflict (account, space, generation, name) do update set payload = excluded.payload)
-             select commits from fence";
+             select case when current_setting('synchronous_commit') = 'off'
+                         then set_config('synchronous_commit', 'on', true) end from fence"
+        );
         let values = Changes::of(commit.rows);
         let (spaces, generations): (Vec<i16>, Vec<i32>) =
             commit.generations.iter().map(|(space, generation)| (number(*space), *generation)).unzip();
-        let mut is_repeated = false;
+        let mut is_doubtful = false;
         loop {
             point("store: before a batch");
             let values = vec![
@@ -125,20 +127,28 @@ impl Rows {
             ];
             match self.account.database.ready()?.query(COMMIT, values) {
                 Ok(rows) if !rows.is_empty() => break,
-                // An earlier try whose answer was lost may have come through only now.
-                Ok(_) if self.is_committed(*commits + 1)? => break,
-                Ok(_) => {
-                    self.lease.lose();
-                    return Err(ErrorKind::Fenced);
-                }
-                Err(Failure::Lost(_)) if self.is_committed(*commits + 1)? => break,
-                Err(Failure::Lost(_)) if !is_repeated => is_repeated = true,
-                Err(failure) => return Err(ErrorKind::from_database(failure)),
+                Ok(_) if !is_doubtful => return Err(self.lost(ErrorKind::Fenced)),
+                Err(StatementError::Lost(_)) if !is_doubtful => is_doubtful = true,
+                Err(failure) if !is_doubtful => return Err(ErrorKind::from_database(failure)),
+                // The first try, or this one: no other tenure can have moved the counter to that number.
+                Ok(_) | Err(StatementError::Lost(_)) => match self.is_committed(*commits + 1) {
+                    Ok(true) => break,
+                    Ok(false) => return Err(self.lost(ErrorKind::Fenced)),
+                    Err(kind) => return Err(self.lost(kind)),
+                },
+                Err(failure) => return Err(self.lost(ErrorKind::from_database(failure))),
             }
         }
         *commits += 1;
         point("store: committed");
         Ok(())
+    }
+
+    /// Ends the tenure: what it committed last is not known, or another worker has the account. A later commit must not be
+    /// taken for this one.
+    fn lost(&self, kind: ErrorKind) -> ErrorKind {
+        self.lease.lose();
+        kind
     }
 
     /// Whether this tenure has made so many commits.
@@ -164,7 +174,7 @@ impl Rows {
             .map(drop)
     }
 
-    /// A generation of a space that no load has had. Those of earlier tenures are gone, but for the one that counts.
+    /// A generation of a space that no load has had. Of those of earlier tenures only the one that counts is left.
     pub(super) fn next_generation(&self, space: Keyspace) -> Result<i32, ErrorKind> {
         const LATEST: &str = "select generation from rosterd.space where account = $1 and space = $2";
         let mut given = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
@@ -186,8 +196,13 @@ impl Rows {
         self.account.query(DROP, || vec![Value::Small(number(space)), Value::Int(generation)]).map(drop)
     }
 
+    /// All is known again of what a lost tenure before left open, or noted as still to be looked at.
+    pub(super) fn settled(&self) {
+        self.is_settled.store(true, Ordering::Relaxed);
+    }
+
     /// What is stored as what a row holds.
-    fn payload(&self, key: &[u8], stored: &[u8]) -> Result<Vec<u8>, Error> {
+    pub(super) fn payload(&self, key: &[u8], stored: &[u8]) -> Result<Vec<u8>, Error> {
         match row::decode(key, stored) {
             Ok(row) => Ok(row.payload.unwrap_or_default().to_vec()),
             Err(RowFault::Version(version)) => Err(self.error(ErrorKind::Newer { format: version.into() })),
@@ -240,106 +255,12 @@ fn node() -> String {
     format!("process {} on {name}", std::process::id())
 }
 
-impl Engine for Rows {
-    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
-        const GET: &str = "select payload from rosterd.rows r where r.account = $1 and r.space = $2 and r.name = $3
-            and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)";
-        let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];
-        let rows = self.account.query(GET, values).map_err(|kind| self.error(kind))?;
-        rows.first().map(|row| self.payload(key, row.get("payload"))).transpose()
-    }
-
-    /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the
-    /// one before had, as the last commit left it.
-    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
-        const FROM: &str = "select name, payload from rosterd.rows r
-            where r.account = $1 and r.space = $2 and r.name >= $3
-              and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
-            order by r.name limit $4";
-        let space = prefix[0];
-        let mut from = prefix[1..].to_vec();
-        loop {
-            let values = || vec![Value::Small(space.into()), Value::Bytes(from.clone()), Value::Big(PAGE_ROWS)];
-            let rows = self.account.query(FROM, values).map_err(|kind| self.error(kind))?;
-            let is_last = (rows.len() as i64) < PAGE_ROWS;
-            let mut key = vec![space];
-            for row in &rows {
-                key.truncate(1);
-                key.extend_from_slice(row.get("name"));
-                if !key.starts_with(prefix) || !visit(&key, &self.payload(&key, row.get("payload"))?)? {
-                    return Ok(());
-                }
-            }
-            if is_last {
-                return Ok(());
-            }
-            // The least name after the last one.
-            from = key[1..].to_vec();
-            from.push(0);
-        }
-    }
-
-    fn commit(&self, batch: Batch) -> Result<(), Error> {
-        if batch.rows.len() > Bulk::COMMIT_ROWS_MAX {
-            let mut bulk = self.bulk_load();
-            bulk.add(batch)?;
-            return bulk.commit();
-        }
-        let committed = self.commit_fenced(&mut self.writing(), Commit { rows: batch.rows, generations: &[] });
-        committed.map_err(|kind| self.error(kind))
-    }
-
-    fn bulk_load(&self) -> Box<dyn BulkLoad + '_> {
-        Box::new(Bulk::new(self))
-    }
-
-    fn many(&self, _: Keyspace) -> u64 {
-        WALK_FROM
-    }
-
-    /// Not known of another machine before it refuses something.
-    fn is_full(&self) -> bool {
-        false
-    }
-
-    fn ran_full(&self) {
-        self.ran_full.store(true, Ordering::Relaxed);
-    }
-
-    fn has_run_full(&self) -> bool {
-        self.ran_full.swap(false, Ordering::Relaxed)
-    }
-
-    fn before_sending(&self) -> Result<Duration, Error> {
-        self.lease.before_sending().map_err(|kind| self.error(kind))
-    }
-
-    fn predecessor(&self) -> Option<Predecessor> {
-        self.predecessor.lock().unwrap_or_else(PoisonError::into_inner).take()
-    }
-
-    fn hands_over(&self, budget: HandOver) {
-        *self.hands_over.lock().unwrap_or_else(PoisonError::into_inner) = Some(budget);
-    }
-
-    /// Rows that were removed leave the tables. Its write-ahead log and its backups are not the program's.
-    fn vacuum(&self) -> Result<(), Error> {
-        for statement in ["vacuum rosterd.rows", "vacuum rosterd.audit", "vacuum rosterd.document"] {
-            let done = self.account.database.ready().map(|connection| connection.query(statement, Vec::new()));
-            done.and_then(|done| done.map_err(ErrorKind::from_database)).map_err(|kind| self.error(kind))?;
-        }
-        Ok(())
-    }
-
-    fn maybe_vacuum(&self) -> Result<bool, Error> {
-        Ok(false)
-    }
-}
-
 impl Drop for Rows {
     fn drop(&mut self) {
         let budget = self.hands_over.lock().unwrap_or_else(PoisonError::into_inner).take().map(|left| left());
+        // One that ends in the midst of a takeover is taken over in its turn.
         if !self.lease.is_lost()
+            && self.is_settled.load(Ordering::Relaxed)
             && let Err(error) = tenure::release(&self.account, &self.lease, budget.unwrap_or_default())
         {
             tracing::warn!(%error, "the lease of {} could not be released, and expires: {error}", self.account);

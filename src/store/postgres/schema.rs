@@ -2,7 +2,7 @@
 
 use tokio_postgres::error::SqlState;
 
-use super::connection::{Connection, Failure, Value};
+use super::connection::{Connection, StatementError, Value};
 use crate::store::ErrorKind;
 
 /// The version that this program knows.
@@ -37,7 +37,7 @@ fn version(connection: &Connection) -> Result<Option<i32>, ErrorKind> {
             [row] => Ok(Some(row.get(0))),
             _ => Err(ErrorKind::Damaged("its table `meta` does not hold one version".into())),
         },
-        Err(Failure::Refused { code, .. })
+        Err(StatementError::Refused { code, .. })
             if code == SqlState::UNDEFINED_TABLE || code == SqlState::INVALID_SCHEMA_NAME =>
         {
             Ok(None)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::connection::Value;
 use super::database::Account;
 use super::deadline;
-use super::lease::{Lease, Tenure};
+use super::lease::{Lease, Tenure, WRITE_UNTIL};
 use super::timeline::timeline;
 use crate::store::ErrorKind;
 use crate::store::tenure::Predecessor;
@@ -19,7 +19,7 @@ pub(super) struct Claimed {
     pub(super) predecessor: Option<Predecessor>,
 }
 
-/// Claims an account that nobody has; [`ErrorKind::Leased`] where a worker has it.
+/// Claims an account that no worker has; [`ErrorKind::Leased`] where a worker has it.
 pub(super) fn claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
     if !account.take()? {
         return Err(ErrorKind::Leased { node: node.to_owned() });
@@ -44,10 +44,9 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
             set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + interval '30 s',
                 timeline = now.timeline, budget = null, budget_at = null,
                 quiet_until = greatest(old.quiet_until,
-                  case when old.is_lost then old.expires_at + interval '20 s' end,
-                  case when old.is_older then now.at + interval '50 s' end)
+                  case when old.is_lost or old.is_older then now.at + interval '45 s' end)
            from old, now where a.id = old.id
-         returning a.epoch, a.commits, a.timeline, old.epoch > 0 as is_later, old.is_lost or old.is_older as is_lost,
+         returning a.epoch, a.commits, a.timeline, old.epoch > 0 as is_later, old.is_lost or old.is_older as is_lost, old.is_older,
                    greatest(extract(epoch from a.quiet_until - now.at), 0)::float8 as settle,
                    old.budget, extract(epoch from now.at - old.budget_at)::float8 as budget_age"
     );
@@ -61,7 +60,11 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
     let budget = row.get::<_, Option<Vec<u8>>>("budget").zip(row.get::<_, Option<f64>>("budget_age"));
     let is_lost: bool = row.get("is_lost");
     let budget = budget.filter(|_| !is_lost).map(|(budget, age)| (budget, Duration::from_secs_f64(age.max(0.0))));
-    let predecessor = row.get::<_, bool>("is_later").then_some(Predecessor { budget, is_lost });
+    let predecessor = row.get::<_, bool>("is_later").then_some(Predecessor {
+        budget,
+        is_lost,
+        sends_for: if row.get("is_older") { WRITE_UNTIL } else { Duration::ZERO },
+    });
     Ok(Claimed { lease: Arc::new(lease), commits: row.get("commits"), predecessor })
 }
 

@@ -22,6 +22,8 @@ pub(crate) struct Config {
     pub(crate) map: String,
     /// The tables after it: `[job.leavers]`, `[job.guard]`, further jobs.
     pub(crate) rest: String,
+    /// Whether the state lies in a database.
+    pub(crate) in_database: bool,
 }
 
 impl Default for Config {
@@ -38,6 +40,7 @@ impl Default for Config {
             map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n"
                 .into(),
             rest: String::new(),
+            in_database: false,
         }
     }
 }
@@ -66,6 +69,12 @@ impl Config {
     /// With further lines of the job.
     pub(crate) fn job(mut self, lines: &str) -> Self {
         self.job += lines;
+        self
+    }
+
+    /// With the state in a database.
+    pub(crate) fn in_database(mut self) -> Self {
+        self.in_database = true;
         self
     }
 

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::ops::Deref;
+use std::path::Path;
 
 use jiff::SignedDuration;
 use rosterd::api::Client;
@@ -19,7 +20,7 @@ pub(crate) fn open_store(home: impl Into<Home>) -> Store {
     let home = home.into();
     let mut store = None;
     eventually("the store is let go", || match Store::open(&home) {
-        Err(error) if matches!(error.kind, ErrorKind::InUse { .. }) => false,
+        Err(error) if matches!(error.kind, ErrorKind::InUse { .. } | ErrorKind::Leased { .. }) => false,
         opened => {
             store = Some(opened.unwrap());
             true
@@ -46,9 +47,9 @@ impl Deref for Opened {
 impl Drop for Opened {
     fn drop(&mut self) {
         let Some(store) = self.0.take() else { return };
-        let locks = ["lock", "store/db"].map(|name| store.home().spill_dir().join(name));
+        let folder = store.home().folder().map(Path::to_owned);
         drop(store);
-        for lock in locks {
+        for lock in folder.iter().flat_map(|folder| ["lock", "store/db"].map(|name| folder.join(name))) {
             // Opened once, and let go explicitly: that counts for all who inherited it from this process.
             let file = File::open(lock).unwrap();
             eventually("the store is let go", || file.try_lock().is_ok());
@@ -60,7 +61,7 @@ impl Drop for Opened {
 impl Site {
     /// Its store.
     pub(crate) fn store(&self) -> Opened {
-        opened(self.state())
+        opened(self.home())
     }
 }
 

@@ -12,6 +12,7 @@ pub(crate) mod held;
 pub(crate) mod inside;
 pub(crate) mod looked;
 pub(crate) mod mailer;
+pub(crate) mod postgres;
 pub(crate) mod scripted;
 pub(crate) mod site;
 pub(crate) mod slapd;

@@ -7,21 +7,30 @@ use std::path::{Path, PathBuf};
 
 use rosterd::config::{self, Needs};
 use rosterd::sandbox::{Options, Sandbox};
+use rosterd::store::{Account, DatabaseOptions, Home};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::Config;
+use super::postgres::{self, Database, Server};
 
 /// The folder and the service. It lives in the runtime in which it was started.
 pub(crate) struct Site {
     dir: TempDir,
     sandbox: Option<Sandbox>,
+    /// Where the state lies, if not in the folder.
+    database: Option<Database>,
     pub(super) config: Config,
 }
 
 /// A folder in memory, where the machine has that: for thousands of runs, which would wait for a disk that shows nothing.
 pub(crate) fn memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
+}
+
+/// Whether every test is to keep its state in a database.
+fn is_in_database() -> bool {
+    std::env::var("ROSTERD_TEST_STORE").is_ok_and(|value| value == "postgres") && postgres::is_there()
 }
 
 impl Site {
@@ -32,7 +41,8 @@ impl Site {
             options.rate = 0;
         }
         let sandbox = Sandbox::start(options).await.unwrap();
-        let site = Self { dir, sandbox: Some(sandbox), config };
+        let database = (config.in_database || is_in_database()).then(|| Server::shared().database());
+        let site = Self { dir, sandbox: Some(sandbox), database, config };
         site.put("api_key", site.service().options().api_key.as_bytes());
         site.configure(site.config.clone());
         site
@@ -68,6 +78,22 @@ impl Site {
         self.dir().join("state")
     }
 
+    /// The database in which the state lies.
+    pub(crate) fn database(&self) -> &Database {
+        self.database.as_ref().expect("the state lies in one")
+    }
+
+    /// Where the state lies.
+    pub(crate) fn home(&self) -> Home {
+        match &self.database {
+            None => self.state().into(),
+            Some(database) => {
+                let options = DatabaseOptions { url: database.url(), password: None, ca_file: None };
+                Home::Database(Account::new(&options, "config", self.state()))
+            }
+        }
+    }
+
     /// The newest audit file.
     pub(crate) fn audit_file(&self) -> PathBuf {
         let files = fs::read_dir(self.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
@@ -99,6 +125,12 @@ impl Site {
 
     /// Writes this as the configuration.
     pub(crate) fn put_config(&self, text: &str) -> PathBuf {
+        let text = match &self.database {
+            Some(database) => {
+                text.replace("dir = \"state\"\n", &format!("url = \"{}\"\nspill_dir = \"state\"\n", database.url()))
+            }
+            None => text.to_owned(),
+        };
         self.put("config.toml", text.as_bytes())
     }
 

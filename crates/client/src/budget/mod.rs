@@ -18,7 +18,7 @@ mod window;
 use std::time::Duration;
 
 use store::BudgetStore;
-pub use store::SharedBudget;
+pub use store::{BudgetPlace, SharedBudget};
 pub(super) use time::Time;
 pub(super) use window::PAUSE_MAX;
 #[cfg(test)]
@@ -26,7 +26,6 @@ use window::REACH;
 use window::Window;
 
 use super::error::ErrorKind;
-use super::options::BudgetPlace;
 
 /// The longest sleep before the slots are looked at again: another process may have freed some.
 const SLEEP_MAX: Duration = Duration::from_secs(5);

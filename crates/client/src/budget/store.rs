@@ -11,7 +11,6 @@ use super::time::Time;
 use super::window::Window;
 use crate::crash::point;
 use crate::error::ErrorKind;
-use crate::options::BudgetPlace;
 
 /// A file larger than this is none of ours.
 const BYTES_MAX: u64 = 16 * 1024 * 1024;
@@ -30,10 +29,11 @@ struct Memory {
 }
 
 impl SharedBudget {
-    /// From now on all of it counts as spent just now: someone else may have sent.
-    pub fn count_as_spent(&self) {
-        let mut memory = self.lock();
-        *memory = Memory { window: Window::default(), spent_from: Some(Time::machine().now()) };
+    /// All of it counts as spent: someone else may have sent until now, and may go on so for a while.
+    pub fn count_as_spent(&self, more: Duration) {
+        let more = u64::try_from(more.as_millis()).unwrap_or(u64::MAX);
+        let from = Time::machine().now().saturating_add(more);
+        *self.lock() = Memory { window: Window::default(), spent_from: Some(from) };
     }
 
     /// What another process needs to go on.
@@ -52,13 +52,25 @@ impl SharedBudget {
         let now = Time::machine().now();
         match Window::carried(bytes, now, age) {
             Some(window) => *self.lock() = Memory { window, spent_from: None },
-            None => self.count_as_spent(),
+            None => self.count_as_spent(Duration::ZERO),
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, Memory> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Where the times of sent requests are remembered (specification, Limits).
+#[derive(Clone, Debug, Default)]
+pub enum BudgetPlace {
+    /// By the client, as long as it lives.
+    #[default]
+    Own,
+    /// In a file, across restarts, shared between the processes of this machine.
+    File(PathBuf),
+    /// In memory that several clients of one credential share, and that another process can go on with.
+    Shared(SharedBudget),
 }
 
 pub(super) enum BudgetStore {
@@ -230,7 +242,7 @@ mod tests {
             assert_eq!(store.change(&time, 5, |window, now| window.used(now)).unwrap(), used, "{age}");
             assert!(free_in(&store) <= 61_550 - if used == 3 { age * 1_000 } else { 0 }, "{age}");
         }
-        one.count_as_spent();
+        one.count_as_spent(Duration::from_secs(25));
         assert_eq!(one.hand_over(), b"", "no limit is known yet");
         assert!(!take(&store));
         assert!(one.hand_over().len() > 5 * 8);

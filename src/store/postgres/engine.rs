@@ -1,0 +1,114 @@
+//! What the engine does with rows, by the statements of `rows` and `bulk`.
+
+use std::sync::PoisonError;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::bulk::Bulk;
+use super::connection::Value;
+use super::rows::{Commit, Rows};
+use crate::store::engine::{BulkLoad, Engine, Visit};
+use crate::store::tenure::{HandOver, Predecessor};
+use crate::store::{Batch, Error, ErrorKind, Keyspace};
+
+/// So many rows at most come with one answer.
+const PAGE_ROWS: i64 = 1000;
+/// After so many rows, a walk over all of them costs less than a statement for each.
+const WALK_FROM: u64 = 500;
+
+impl Engine for Rows {
+    fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
+        const GET: &str = "select payload from rosterd.rows r where r.account = $1 and r.space = $2 and r.name = $3
+            and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)";
+        let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];
+        let rows = self.account.query(GET, values).map_err(|kind| self.error(kind))?;
+        rows.first().map(|row| self.payload(key, row.get("payload"))).transpose()
+    }
+
+    /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the
+    /// one before had, as the last commit left it.
+    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
+        const FROM: &str = "select name, payload from rosterd.rows r
+            where r.account = $1 and r.space = $2 and r.name >= $3
+              and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
+            order by r.name limit $4";
+        let space = prefix[0];
+        let mut from = prefix[1..].to_vec();
+        loop {
+            let values = || vec![Value::Small(space.into()), Value::Bytes(from.clone()), Value::Big(PAGE_ROWS)];
+            let rows = self.account.query(FROM, values).map_err(|kind| self.error(kind))?;
+            let is_last = (rows.len() as i64) < PAGE_ROWS;
+            let mut key = vec![space];
+            for row in &rows {
+                key.truncate(1);
+                key.extend_from_slice(row.get("name"));
+                if !key.starts_with(prefix) || !visit(&key, &self.payload(&key, row.get("payload"))?)? {
+                    return Ok(());
+                }
+            }
+            if is_last {
+                return Ok(());
+            }
+            // The least name after the last one.
+            from = key[1..].to_vec();
+            from.push(0);
+        }
+    }
+
+    fn commit(&self, batch: Batch) -> Result<(), Error> {
+        if batch.rows.len() > Bulk::COMMIT_ROWS_MAX {
+            let mut bulk = self.bulk_load();
+            bulk.add(batch)?;
+            return bulk.commit();
+        }
+        let committed = self.commit_fenced(&mut self.writing(), Commit { rows: batch.rows, generations: &[] });
+        committed.map_err(|kind| self.error(kind))
+    }
+
+    fn bulk_load(&self) -> Box<dyn BulkLoad + '_> {
+        Box::new(Bulk::new(self))
+    }
+
+    fn many(&self, _: Keyspace) -> u64 {
+        WALK_FROM
+    }
+
+    /// Not known of another machine before it refuses something.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    fn ran_full(&self) {
+        self.ran_full.store(true, Ordering::Relaxed);
+    }
+
+    fn has_run_full(&self) -> bool {
+        self.ran_full.swap(false, Ordering::Relaxed)
+    }
+
+    fn before_sending(&self) -> Result<Duration, Error> {
+        self.lease.before_sending().map_err(|kind| self.error(kind))
+    }
+
+    fn predecessor(&self) -> Option<Predecessor> {
+        self.predecessor.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    fn hands_over(&self, budget: HandOver) {
+        *self.hands_over.lock().unwrap_or_else(PoisonError::into_inner) = Some(budget);
+        self.settled();
+    }
+
+    /// Rows that were removed leave the tables. Its write-ahead log and its backups are not the program's.
+    fn vacuum(&self) -> Result<(), Error> {
+        for statement in ["vacuum rosterd.rows", "vacuum rosterd.audit", "vacuum rosterd.document"] {
+            let done = self.account.database.ready().map(|connection| connection.query(statement, Vec::new()));
+            done.and_then(|done| done.map_err(ErrorKind::from_database)).map_err(|kind| self.error(kind))?;
+        }
+        Ok(())
+    }
+
+    fn maybe_vacuum(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+}

@@ -1,0 +1,161 @@
+//! Several workers on one state in a database.
+
+use std::fs::File;
+use std::process::{Child, Command, ExitStatus, Stdio};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::support::config::{Config, UNLIMITED};
+use crate::support::daemon::eventually;
+use crate::support::{World, people, postgres};
+
+/// A worker beside the others: it has no socket, and a spill folder of its own.
+struct Worker {
+    child: Child,
+    log: std::path::PathBuf,
+}
+
+impl Worker {
+    fn start(world: &World, name: &str) -> Self {
+        let log = world.dir().join(format!("{name}.log"));
+        let mut command: Command = world.command(&["run"]);
+        command
+            .env("ROSTERD__CONTROL__SOCKET", "")
+            .env("ROSTERD__STATE__SPILL_DIR", world.dir().join(name))
+            .stdout(Stdio::null())
+            .stderr(File::create(&log).unwrap());
+        Self { child: command.spawn().unwrap(), log }
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(&self.log).unwrap()
+    }
+
+    fn says(&self, text: &str) {
+        eventually(text, || self.log().contains(text));
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    fn wait(mut self) -> ExitStatus {
+        self.child.wait().unwrap()
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A daily job, which the tests ask for by a file that changes, and this limit of requests.
+fn config(api: &str) -> Config {
+    Config { api: api.into(), ..Config::default() }.job("schedule = \"* * * * * *\"\n").in_database()
+}
+
+/// The emails at the service, in order.
+fn emails(world: &World) -> Vec<String> {
+    let mut emails: Vec<String> =
+        world.staff().iter().map(|person| person["email"].as_str().unwrap_or_default().to_owned()).collect();
+    emails.sort();
+    emails
+}
+
+fn expected(count: usize) -> Vec<String> {
+    let mut emails: Vec<String> = (1..=count).map(|number| format!("person{number}@example.com")).collect();
+    emails.sort();
+    emails
+}
+
+#[test]
+fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_ends() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(config(UNLIMITED));
+    world.csv(people(1..11));
+    let first = Worker::start(&world, "first");
+    eventually("ten people", || world.staff().len() == 10);
+    let second = Worker::start(&world, "second");
+    second.says("the daemon waits until it can have its state");
+    let refused = world.run(&["sync"]).expect(11);
+    assert!(refused.err.contains("process") && refused.err.contains("has it"), "{refused:?}");
+    first.signal(Signal::TERM);
+    assert!(first.wait().success());
+    world.csv(people(1..16));
+    eventually("fifteen people", || world.staff().len() == 15);
+    second.signal(Signal::TERM);
+    assert!(second.wait().success());
+    assert_eq!(emails(&world), expected(15));
+    world.sync().expect(0);
+}
+
+#[test]
+fn law_3_a_worker_that_is_killed_between_its_requests_leaves_no_one_twice_and_no_one_out() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(config(UNLIMITED));
+    world.csv(people(1..21));
+    world.faults(&["staff.create hold after=5"]);
+    let mut first = Worker::start(&world, "first");
+    // Requests under way: whether they were carried out, the first worker will never know.
+    eventually("creates under way", || world.count("staff.create") > 5);
+    first.child.kill().unwrap();
+    first.child.wait().unwrap();
+    world.faults(&[]);
+    let second = Worker::start(&world, "second");
+    second.says("the daemon waits until it can have its state");
+    // The lease runs out at once; what follows from that takes its time.
+    world.database().sql("update rosterd.account set expires_at = clock_timestamp() - interval '1 s'");
+    second.says("did not end in good order");
+    eventually("twenty people", || world.staff().len() >= 20);
+    second.signal(Signal::TERM);
+    second.wait();
+    assert_eq!(emails(&world), expected(20));
+}
+
+#[test]
+fn a_worker_that_lost_its_lease_ends_and_writes_nothing_more() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(config(UNLIMITED));
+    world.csv(people(1..6));
+    let first = Worker::start(&world, "first");
+    eventually("five people", || world.staff().len() == 5);
+    world.database().sql("update rosterd.account set holder = 'another', epoch = epoch + 1");
+    world.csv(people(1..9));
+    first.says("another worker may have taken it over");
+    assert_eq!(first.wait().code(), Some(1));
+    assert_eq!(world.staff().len(), 5);
+}
+
+#[test]
+fn an_inbox_is_refused_as_long_as_its_files_lie_with_one_worker() {
+    if !postgres::is_there() {
+        return;
+    }
+    let config = Config { path: "drop/".into(), ..Config::default() }.in_database();
+    let world = World::of(config);
+    let refused = world.run(&["sync"]).expect(2);
+    assert!(refused.err.contains("job.source.path") && refused.err.contains("state.url"), "{refused:?}");
+}
+
+#[test]
+fn a_state_that_is_named_twice_or_wrongly_is_refused() {
+    for (state, expected) in [
+        ("dir = \"state\"\nurl = \"postgresql://r@db.example.com/r\"\n", "state.dir"),
+        ("url = \"postgresql://r:canary@db.example.com/r\"\n", "state.url"),
+        ("url = \"https://db.example.com/r\"\n", "state.url"),
+        ("dir = \"state\"\nspill_dir = \"x\"\n", "state.spill_dir"),
+    ] {
+        let world = World::default();
+        world.put_config(&world.config_text().replace("dir = \"state\"\n", state));
+        let refused = world.run(&["check", "--offline"]).expect(2).hides(&["canary"]);
+        assert!(refused.err.contains(expected), "{state}: {refused:?}");
+    }
+}
