@@ -25,8 +25,10 @@ const OTHERS: &[&str] = &[
     "du",
     "install",
     "journalctl",
+    "kubectl",
     "man",
     "mdbook",
+    "podman",
     "rsync",
     "rustup",
     "systemctl",
@@ -104,6 +106,10 @@ fn wrong(command: &[String]) -> Option<String> {
         ["sudo", "-u", _, "rosterd", arguments @ ..]
         | ["sudo", "rosterd", arguments @ ..]
         | ["rosterd", arguments @ ..] => refusal(arguments).map(|error| first_line(&error)),
+        ["podman", "exec", _, "rosterd", arguments @ ..] => refusal(arguments).map(|error| first_line(&error)),
+        ["kubectl", "-n", _, "exec", _, "--", "rosterd", arguments @ ..] => {
+            refusal(arguments).map(|error| first_line(&error))
+        }
         ["cargo", "run", "--release", "--", arguments @ ..] => refusal(arguments).map(|error| first_line(&error)),
         ["cargo", "run", "-p", "rosterd-client", "--example", name, ..] => {
             (!there(&format!("crates/client/examples/{name}.rs"))).then(|| "there is no such example".to_owned())

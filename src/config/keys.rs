@@ -123,7 +123,8 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "state.password" Text: "The password of the database's user; the file is then its owner's only.";
     "state.password_file" Text: "A file with that password; without both, systemd's credential `state_password`, or none.";
     "state.ca_file" Text: "Certificates (PEM) trusted for the database besides the system's.";
-    "state.spill_dir" Text = "/var/cache/rosterd": "With `url`: the folder for what a run puts aside. It may be lost.";
+    "state.spill_dir" Text:
+        "With `url`: the folder for what a run puts aside, which may be lost; without it /var/cache/rosterd, or /var/cache/rosterd/NAME.";
     "state.full_pull" Text = "24h": "A whole listing of the service at least this often.";
     "state.user" Text:
         "The account that works on the state; root's commands become it. `rosterd` for the package's files.";

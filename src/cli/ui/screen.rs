@@ -227,8 +227,9 @@ mod tests {
         sources(&src, &mut files);
         let ways = ["io::stdout", "io::stderr", "/dev/std", "/dev/tty", ".print()"];
         let prints = ["print!(", "println!(", "dbg!("];
-        for file in files.iter().filter(|file| !["ui/output.rs", "ui/screen.rs"].iter().any(|own| file.ends_with(own)))
-        {
+        // The tests of the model say how much they explored.
+        let own = ["ui/output.rs", "ui/screen.rs", "model/tests.rs"];
+        for file in files.iter().filter(|file| !own.iter().any(|own| file.ends_with(own))) {
             let text = std::fs::read_to_string(file).unwrap();
             let found = ways.iter().chain(&prints).find(|way| text.contains(**way));
             assert_eq!(found, None, "{}: what is shown goes through `Ui`", file.display());

@@ -1,5 +1,7 @@
 //! Explorations, and the mistakes that they must find. See the head of the folder.
 
+use std::io::Write as _;
+
 use std::env;
 
 use super::rules::{EARLY, Fault, LATE, Model, Mutation, Scope};
@@ -84,7 +86,8 @@ fn holds(scope: Scope, large: u8) {
     let model = Model { scope, mutation: None, watched: None };
     let explored = model.explore();
     let (name, faults) = (scope.name, scope.faults);
-    println!("{name}, {faults} faults: {} states, {} steps", explored.states, explored.steps);
+    let _ =
+        writeln!(std::io::stderr(), "{name}, {faults} faults: {} states, {} steps", explored.states, explored.steps);
     if let Some((law, history)) = explored.found {
         panic!("{name}: {law:?} is broken by\n{}", model.tell(&history));
     }
@@ -96,7 +99,12 @@ fn finds(mistakes: &[(Mutation, Scope, Law)]) {
         let model = Model { scope: *scope, mutation: Some(*mutation), watched: Some(*law) };
         let explored = model.explore();
         let (_, history) = explored.found.unwrap_or_else(|| panic!("{mutation:?} does not break {law:?}"));
-        println!("{mutation:?} breaks {law:?}, found in {} states by\n{}", explored.states, model.tell(&history));
+        let _ = writeln!(
+            std::io::stderr(),
+            "{mutation:?} breaks {law:?}, found in {} states by\n{}",
+            explored.states,
+            model.tell(&history)
+        );
     }
 }
 
@@ -211,7 +219,7 @@ fn harmful_pause(mutation: Option<Mutation>) -> u8 {
 fn law_3_the_residual_hole_is_found_and_the_settle_narrows_it() {
     let harmful = harmful_pause(None);
     let unsettled = harmful_pause(Some(Mutation::NoSettle));
-    println!("harmful from {harmful} on, without a settle from {unsettled} on");
+    let _ = writeln!(std::io::stderr(), "harmful from {harmful} on, without a settle from {unsettled} on");
     assert_eq!(harmful, unsettled + LATE.settle, "the hole is narrower by the settle");
     holds(Scope { hole: harmful - 1, ..HOLE }, HOLE.faults);
     // Who looks at the deadline too early, or never, needs no hole at all.
