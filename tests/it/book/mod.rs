@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 mod blocks;
+mod dependencies;
 mod links;
 mod lists;
 mod messages;
