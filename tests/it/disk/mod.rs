@@ -3,4 +3,5 @@
 mod damage;
 pub(crate) mod full;
 mod power;
+mod releases;
 mod upkeep;
