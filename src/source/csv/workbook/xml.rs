@@ -69,12 +69,19 @@ pub(super) fn add_text(event: &Event<'_>, text: &mut String) -> Result<(), Workb
         Event::CData(piece) => text.push_str(&piece.xml10_content()),
         Event::GeneralRef(name) => match name.resolve_char_ref() {
             Ok(Some(character)) => text.push(character),
-            Ok(None) if let Some(known) = escape::resolve_predefined_entity(name) => text.push_str(known),
-            _ => return Err(WorkbookFault::Strange("a text names an unknown character".to_owned())),
+            Ok(None) => match escape::resolve_predefined_entity(name) {
+                Some(known) => text.push_str(known),
+                None => return Err(unknown_character()),
+            },
+            Err(_) => return Err(unknown_character()),
         },
         _ => {}
     }
     Ok(())
+}
+
+fn unknown_character() -> WorkbookFault {
+    WorkbookFault::Strange("a text names an unknown character".to_owned())
 }
 
 /// The value of an attribute, whatever the prefix of its name.
