@@ -18,6 +18,8 @@
 //! Rejected: a client generated from a description of the interface. The description is silent where a mistake wipes a
 //! person (replacing writes, 404 lists, ids as text); those decisions have their own places here.
 
+#![warn(missing_docs)]
+
 pub mod clock;
 #[doc(hidden)]
 pub mod crash;
