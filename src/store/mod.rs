@@ -65,7 +65,10 @@ impl Store {
         let engine: Box<dyn Engine> = match &home {
             Home::Folder(dir) => Box::new(Embedded::open(dir)?),
             #[cfg(feature = "postgres")]
-            Home::Database(account) => Box::new(postgres::Rows::open(account).map_err(|kind| home.error(kind))?),
+            Home::Database(account) => {
+                account.create()?;
+                Box::new(postgres::Rows::open(account).map_err(|kind| home.error(kind))?)
+            }
         };
         Ok(Self { home, engine, deciding: Mutex::default() })
     }

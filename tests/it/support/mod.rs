@@ -189,6 +189,7 @@ impl World {
 
     /// The binary with these arguments, its environment cleared.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        self.outlast_the_dead();
         let mut command = Command::new(env!("CARGO_BIN_EXE_rosterd"));
         command
             .env_clear()
