@@ -1,7 +1,9 @@
 //! What an engine does: rows by key, in bytes. The door above it gives them names and types.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::embedded::FolderLock;
 use super::tenure::{HandOver, Predecessor};
 use super::{Batch, Error, Keyspace};
 
@@ -56,6 +58,12 @@ pub(super) trait Engine: Send + Sync {
 
     /// Says what of the budget is left when this tenure ends.
     fn hands_over(&self, budget: HandOver);
+
+    /// The lock of the folder in which the rows lie: as long as it is held, no other process gets at them, though the engine is
+    /// closed. `None` where they lie in no folder.
+    fn folder_lock(&self) -> Option<Arc<FolderLock>> {
+        None
+    }
 
     /// Leaves nothing of what was removed or overwritten, as far as the engine can promise that.
     fn vacuum(&self) -> Result<(), Error>;

@@ -15,6 +15,7 @@
 //! list of each.
 
 mod batch;
+mod closed;
 mod embedded;
 mod engine;
 mod error;
@@ -35,6 +36,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 pub use batch::Batch;
+pub use closed::ClosedStore;
 use embedded::Embedded;
 use engine::{BulkLoad, Engine, Interrupted};
 pub use error::{Error, ErrorKind};

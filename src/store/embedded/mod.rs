@@ -43,7 +43,8 @@ pub(super) use reserve::give_up as give_up_reserve;
 pub(super) use reset::reset;
 use serde::de::DeserializeOwned;
 use sled_db::{Sled, catch_panic, ignore_not_found};
-use state_dir::{FolderLock, StateDir};
+pub(super) use state_dir::FolderLock;
+use state_dir::StateDir;
 pub(super) use state_dir::{check_state_dir, create_state_dir, place};
 
 use super::batch::RowChange;
@@ -65,7 +66,7 @@ pub(super) struct Embedded {
     /// Whether the disk was full when it was opened.
     is_full: bool,
     ran_full: AtomicBool,
-    _lock: Arc<FolderLock>,
+    lock: Arc<FolderLock>,
 }
 
 /// What the writer holds.
@@ -96,10 +97,15 @@ impl Embedded {
         Ok(store)
     }
 
-    fn open_locked(dir: &Path, lock: Arc<FolderLock>) -> Result<Self, Error> {
+    pub(super) fn open_locked(dir: &Path, lock: Arc<FolderLock>) -> Result<Self, Error> {
         let store = Self::open_unchecked(dir, lock)?;
         store.check()?;
         Ok(store)
+    }
+
+    /// Whether there is no room to write to speak of in a state folder whose store is closed.
+    pub(super) fn has_no_room(dir: &Path) -> bool {
+        !reserve::keep(dir).unwrap_or(true)
     }
 
     fn open_unchecked(dir: &Path, lock: Arc<FolderLock>) -> Result<Self, Error> {
@@ -119,7 +125,7 @@ impl Embedded {
             commits: integrity::Commits::open(dir).map_err(io)?,
             is_full: !reserve::keep(dir).map_err(io)?,
             ran_full: AtomicBool::new(false),
-            _lock: lock,
+            lock,
         })
     }
 
@@ -398,6 +404,10 @@ impl Engine for Embedded {
     }
 
     fn hands_over(&self, _: HandOver) {}
+
+    fn folder_lock(&self) -> Option<Arc<FolderLock>> {
+        Some(Arc::clone(&self.lock))
+    }
 
     fn vacuum(&self) -> Result<(), Error> {
         self.rewrite()

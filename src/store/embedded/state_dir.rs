@@ -102,7 +102,7 @@ impl StateDir {
 
 /// Keeps other processes from the store of a folder.
 #[derive(Debug)]
-pub(super) struct FolderLock(File);
+pub(in crate::store) struct FolderLock(File);
 
 impl Drop for FolderLock {
     /// A process that this one is just starting has the file too, for a moment: closing it here would not let it go.
