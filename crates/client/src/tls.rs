@@ -4,15 +4,23 @@
 //! and outside.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::{Duration, Instant};
 
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use rustls_platform_verifier::Verifier;
 
 use crate::clock::Clock;
 use crate::file;
+
+/// The verifier of the system's roots alone, and when it was made: clients that are made about the same time share it. With
+/// hundreds of accounts the roots would take more memory than all the rest.
+static SYSTEM: Mutex<Option<(Instant, Weak<Verifier>)>> = Mutex::new(None);
+/// How long it is shared: what the system trusts may have been replaced since.
+const SHARED_MAX: Duration = Duration::from_secs(60);
 
 /// A client that verifies servers against the system's roots and those of `ca_file`.
 ///
@@ -47,11 +55,24 @@ pub fn builder() -> ConfigBuilder<ClientConfig, WantsVerifier> {
 /// # Errors
 ///
 /// Why it can't, as a sentence.
-pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<rustls_platform_verifier::Verifier>, String> {
-    let verifier =
-        rustls_platform_verifier::Verifier::new_with_extra_roots(extra(ca_file)?, provider()).map_err(|error| {
-            format!("no authority can be trusted: {error}; install the system's certificates, or name some by ca_file")
-        })?;
+pub fn verifier(ca_file: Option<&Path>) -> Result<Arc<Verifier>, String> {
+    if ca_file.is_some() {
+        return made(ca_file);
+    }
+    let mut shared = SYSTEM.lock().unwrap_or_else(PoisonError::into_inner);
+    let fresh = shared.as_ref().filter(|(made, _)| made.elapsed() < SHARED_MAX);
+    if let Some(verifier) = fresh.and_then(|(_, verifier)| verifier.upgrade()) {
+        return Ok(verifier);
+    }
+    let verifier = made(None)?;
+    *shared = Some((Instant::now(), Arc::downgrade(&verifier)));
+    Ok(verifier)
+}
+
+fn made(ca_file: Option<&Path>) -> Result<Arc<Verifier>, String> {
+    let verifier = Verifier::new_with_extra_roots(extra(ca_file)?, provider()).map_err(|error| {
+        format!("no authority can be trusted: {error}; install the system's certificates, or name some by ca_file")
+    })?;
     Ok(Arc::new(verifier))
 }
 
