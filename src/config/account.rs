@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::standard::{CONFIG_DIR, STATE_DIR};
+use super::standard::{ACCOUNTS_DIR, CONFIG_DIR, STATE_DIR};
 
 /// The package's account.
 const PACKAGED: &str = "rosterd";
@@ -27,7 +27,8 @@ impl Account {
         if let Some(user) = given.map(str::trim).filter(|user| !user.is_empty()) {
             return Some(Self { user: user.to_owned(), is_named: true });
         }
-        let is_packaged = config.parent() == Some(Path::new(CONFIG_DIR))
+        let folder = config.parent();
+        let is_packaged = [CONFIG_DIR, ACCOUNTS_DIR].iter().any(|packaged| folder == Some(Path::new(packaged)))
             || state_dir.is_some_and(|dir| dir.components().as_path().starts_with(STATE_DIR));
         is_packaged.then(|| Self { user: PACKAGED.to_owned(), is_named: false })
     }
@@ -44,6 +45,7 @@ mod tests {
             (Some("root"), "/etc/rosterd/config.toml", "/var/lib/rosterd", Some(("root", true))),
             (None, "/etc/rosterd/config.toml", "/srv/state", Some(("rosterd", false))),
             (Some(" "), "/etc/rosterd/north.toml", "/srv/state", Some(("rosterd", false))),
+            (None, "/etc/rosterd/accounts/north.toml", "/srv/state", Some(("rosterd", false))),
             (None, "/root/try.toml", "/var/lib/rosterd/north", Some(("rosterd", false))),
             (None, "/root/try.toml", "/var/lib/./rosterd//", Some(("rosterd", false))),
             (None, "/root/try.toml", "/root/state", None),

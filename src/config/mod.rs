@@ -35,7 +35,7 @@ mod weekday;
 
 pub use account::Account;
 pub use approvals::{Approvals, Login, Provider, Proxy, Right, Rule, Who};
-pub use instance::{Instance, InstanceError};
+pub use instance::{Instance, InstanceError, InstanceProcess, MARK, is_of_accounts};
 pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};
 pub use monitoring::{Endpoint, HrReportOptions, JobNotify, Mail, Notify, Protection, Relay, Status};
@@ -43,6 +43,11 @@ pub use nearest::nearest;
 pub use options::{Config, Control, Job, Mode, Needs, StateOptions};
 pub use problem::{Errors, Problem};
 pub use schedule::{Schedule, ScheduleError};
+
+/// The environment of this process as a configuration takes it.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+}
 
 #[cfg(test)]
 mod tests;

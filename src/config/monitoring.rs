@@ -39,6 +39,8 @@ pub struct Notify {
     pub ca_file: Option<PathBuf>,
     /// The status page as people see it; each notice ends with it.
     pub page: Option<String>,
+    /// Which of several accounts it is about.
+    pub account: Option<String>,
     /// Where people decide in a browser; a notice of what is held leads there.
     pub approvals: Option<Approvals>,
     /// The proxy for webhook and heartbeat; that of the service unless another is named. Mails go straight to their server.

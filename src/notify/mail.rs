@@ -115,10 +115,11 @@ fn is_login(error: &smtp::Error) -> bool {
 fn message(letter: &Letter, options: &Notify) -> Result<Message, String> {
     let Letter { mail, host, notice, more } = letter;
     let wrong = |error: &dyn std::error::Error| format!("the mail can't be written: {error}");
+    let account = options.account.as_ref().map(|name| format!(" ({name})")).unwrap_or_default();
     let mut builder = Message::builder()
         .from(mail.from.parse().map_err(|error| wrong(&error))?)
         .message_id(Some(format!("<{}@{host}>", notice.id)))
-        .subject(format!("rosterd on {host}: {}", notice.text.split(" until ").next().unwrap_or_default()))
+        .subject(format!("rosterd on {host}{account}: {}", notice.text.split(" until ").next().unwrap_or_default()))
         .header(ContentType::TEXT_PLAIN);
     for to in &mail.to {
         builder = builder.to(to.parse().map_err(|error| wrong(&error))?);
@@ -126,7 +127,7 @@ fn message(letter: &Letter, options: &Notify) -> Result<Message, String> {
     let links: String = notice.links(options).iter().map(|link| format!("{link}\n")).collect();
     let more: String = more.iter().map(|line| format!("\n{line}")).collect();
     let body = format!(
-        "{}{more}\n\nNoticed {:.0} on {host}.\n`rosterd status` says more.\n{links}",
+        "{}{more}\n\nNoticed {:.0} on {host}{account}.\n`rosterd status` says more.\n{links}",
         notice.lines(),
         notice.at
     );

@@ -187,6 +187,7 @@ impl Notice {
         let mut document = serde_json::to_value(self).expect("a notice is made of types that JSON holds");
         document["version"] = 1.into();
         document["host"] = host.into();
+        document["account"] = options.account.clone().into();
         document["summary"] = self.text.clone().into();
         document["page"] = options.page.clone().into();
         document["decide"] = self.decided_at(options).into();

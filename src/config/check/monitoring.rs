@@ -9,6 +9,7 @@ use secrecy::SecretString;
 use super::secret::FoundSecret;
 use super::section::Section;
 use super::{api, url};
+use crate::config::instance::InstanceProcess;
 use crate::config::monitoring::{Endpoint, HrReportOptions, JobNotify, Mail, Notify, Protection, Relay, Status};
 use crate::config::options::Job;
 use crate::config::schedule::Schedule;
@@ -20,12 +21,13 @@ const HOOK_HINT: &str = "write it like https://chat.example.com/hook; plain http
 const RELAY_HINT: &str = "write it like smtps://mail.example.com, or smtp://mail.example.com for STARTTLS";
 const MAIL_HINT: &str = "write it like it@example.com";
 
-/// An empty text turns the page off. An instance of several has none by default: they can't share an address.
+/// An empty text turns the page off. An instance with a daemon of its own has none by default: two can't share an address.
 pub(super) fn status(status: &Section<'_>) -> Status {
     let url = page(status);
     let hosts = hosts(status, url.as_deref());
     if !status.has("listen") {
-        return Status { listen: status.ground.instance.is_none().then_some(Status::LISTEN), url, hosts };
+        let has_own = status.ground.instance.as_ref().is_some_and(|one| one.process() == InstanceProcess::Own);
+        return Status { listen: (!has_own).then_some(Status::LISTEN), url, hosts };
     }
     let listen = status.unless_empty("listen").and_then(|text| {
         let address = text.trim().parse::<SocketAddr>();
@@ -77,7 +79,8 @@ pub(super) fn notify(notify: &Section<'_>, service: &Section<'_>) -> Notify {
     };
     let webhook = hook(notify, "webhook");
     let mail = mail(&notify.section("mail"));
-    Notify { webhook, mail, heartbeat: hook(notify, "heartbeat"), page: None, approvals: None, ca_file, proxy }
+    let (heartbeat, account) = (hook(notify, "heartbeat"), notify.ground.instance.as_ref().map(ToString::to_string));
+    Notify { webhook, mail, heartbeat, page: None, account, approvals: None, ca_file, proxy }
 }
 
 /// How reports are written, of any job.
@@ -204,23 +207,27 @@ fn login(mail: &Section<'_>, relay: Option<&Relay>) -> Option<Option<(String, Se
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
     use crate::config::check::Environment;
     use crate::config::credentials::Credentials;
+    use crate::config::instance::Instance;
     use crate::config::report::Report;
 
     #[test]
     fn one_of_several_instances_has_a_page_only_where_it_is_configured() {
         for (instance, listen, expected) in [
             (None, None, Some("127.0.0.1:9464")),
-            (Some("north"), None, None),
-            (Some("north"), Some("127.0.0.1:9465"), Some("127.0.0.1:9465")),
-            (Some("north"), Some(""), None),
+            (Some("/etc/rosterd/north.toml"), None, None),
+            (Some("/etc/rosterd/north.toml"), Some("127.0.0.1:9465"), Some("127.0.0.1:9465")),
+            (Some("/etc/rosterd/north.toml"), Some(""), None),
+            (Some("/etc/rosterd/accounts/north.toml"), None, Some("127.0.0.1:9464")),
         ] {
             let ground = Environment {
                 config: "/etc/rosterd/config.toml".into(),
                 dir: "/etc/rosterd".into(),
-                instance: instance.map(|name| name.parse().unwrap()),
+                instance: instance.map(|path| Instance::of(Path::new(path)).unwrap()),
                 credentials: Credentials::default(),
                 wants_secrets: true,
                 passwords: Vec::new(),
