@@ -88,7 +88,7 @@ pub(super) enum Command {
     /// Print a commented configuration for a file, a web server or an LDAP directory
     Init(InitArgs),
     /// Run the jobs by their schedules, and serve the other commands: the daemon
-    Run,
+    Run(RunArgs),
     /// Make the daemon take the new configuration; waits for what comes of it
     Reload,
     /// Bring the service in step with the sources, now
@@ -144,7 +144,7 @@ impl Command {
         match self {
             Self::Demo(_) => "demo",
             Self::Init(_) => "init",
-            Self::Run => "run",
+            Self::Run(_) => "run",
             Self::Reload => "reload",
             Self::Sync(_) => "sync",
             Self::Plan(_) => "plan",
@@ -188,19 +188,18 @@ impl Command {
             | Self::Revert(_)
             | Self::Forget(_)
             | Self::History(_)
-            | Self::Keys(_)
-            | Self::Status(StatusArgs { all: false }) => true,
+            | Self::Keys(_) => true,
+            Self::Status(args) => !args.is_of_several(),
             Self::Demo(_)
             | Self::Init(_)
-            | Self::Run
+            | Self::Run(_)
             | Self::Check(_)
             | Self::Preview(_)
             | Self::Notify(_)
             | Self::Api(_)
             | Self::Sandbox(_)
             | Self::Completions(_)
-            | Self::Man(_)
-            | Self::Status(_) => false,
+            | Self::Man(_) => false,
         }
     }
 }
@@ -422,11 +421,28 @@ pub(super) struct HistoryArgs {
     pub(super) show_values: bool,
 }
 
+#[derive(Debug, Default, Args)]
+pub(super) struct RunArgs {
+    /// Run an account for each file NAME.toml in this folder, all in one process
+    #[arg(long, value_name = "DIR")]
+    pub(super) accounts: Option<PathBuf>,
+}
+
 #[derive(Debug, Args)]
 pub(super) struct StatusArgs {
     /// Of every instance: of each configuration in the folder of this one
     #[arg(long)]
     pub(super) all: bool,
+    /// Of every account in this folder
+    #[arg(long, value_name = "DIR")]
+    pub(super) accounts: Option<PathBuf>,
+}
+
+impl StatusArgs {
+    /// Whether it is about more than one account.
+    pub(super) fn is_of_several(&self) -> bool {
+        self.all || self.accounts.is_some()
+    }
 }
 
 #[derive(Debug, Args)]

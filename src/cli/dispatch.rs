@@ -14,7 +14,7 @@ use super::commands::{
 };
 use super::ui::{Exit, Failure, Message, Ui};
 use super::{demo, help, log};
-use crate::daemon::{Call, Caller, Commands, DaemonState, ReplyStream};
+use crate::daemon::{Call, Caller, Commands, Reached, ReplyStream};
 use crate::history::on_behalf_of;
 
 /// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
@@ -68,8 +68,11 @@ pub fn main() -> ExitCode {
 /// Runs a command: in the daemon where one runs and the command is for it, else in this process.
 async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
     let arguments = arguments.settled()?;
-    if matches!(&arguments.command, Command::Status(args) if args.all) {
-        return instances::status(ui, &arguments.config);
+    if let Command::Status(args) = &arguments.command
+        && args.is_of_several()
+    {
+        let folder = args.accounts.as_deref().unwrap_or_else(|| instances::folder_of(&arguments.config));
+        return instances::status(ui, folder).await;
     }
     let mut unreached = None;
     if arguments.command.works_at_the_daemon() {
@@ -87,7 +90,7 @@ async fn work(ui: &Ui, host: &Backend, command: Command) -> Result<Exit, Failure
     match command {
         Command::Demo(args) => demo::run(ui, &args, Arc::new(CommandHandler)).await,
         Command::Init(args) => init::run(ui, &args).await,
-        Command::Run => run::run(host, Arc::new(CommandHandler)).await,
+        Command::Run(args) => run::run(host, args, Arc::new(CommandHandler)).await,
         Command::Reload => run::reload(ui, host).await,
         Command::Sync(args) => sync::run(ui, host, &args).await,
         Command::Plan(args) => plan::run(ui, host, &args).await,
@@ -131,7 +134,11 @@ impl Commands for CommandHandler {
         }
     }
 
-    fn carry_out(&self, engine: &Arc<DaemonState>, call: Call, caller: Caller, back: ReplyStream) -> u8 {
+    fn asks_to_reload(&self, call: &Call) -> bool {
+        matches!(parsed(call), Ok(Arguments { command: Command::Reload, .. }))
+    }
+
+    fn carry_out(&self, reached: Reached, call: Call, caller: Caller, back: ReplyStream) -> u8 {
         let arguments = match parsed(&call) {
             Ok(arguments) => arguments,
             Err(error) => {
@@ -145,7 +152,8 @@ impl Commands for CommandHandler {
         let command = arguments.command.name();
         tracing::info!(command, user, "{user} called `rosterd {command}`");
         let result = if arguments.command.works_at_the_daemon() {
-            let host = Backend::Daemon(Box::new(DaemonBackend { engine: Arc::clone(engine), call, caller, back }));
+            let Reached { engine, has_begun } = reached;
+            let host = Backend::Daemon(Box::new(DaemonBackend { engine, has_begun, call, caller, back }));
             Handle::current().block_on(on_behalf_of(user, work(&ui, &host, arguments.command)))
         } else {
             Err(Failure::usage(Message("the daemon does not run this command for others".to_owned())))

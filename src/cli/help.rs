@@ -42,7 +42,14 @@ const HELP: &[Help] = &[
             ("rosterd init entra", "begin with Microsoft Entra ID"),
         ],
     },
-    Help { command: "run", exits: STATE, examples: &[("rosterd run", "what the unit rosterd.service starts")] },
+    Help {
+        command: "run",
+        exits: STATE,
+        examples: &[
+            ("rosterd run", "what the unit rosterd.service starts"),
+            ("rosterd run --accounts /etc/rosterd/accounts", "many accounts in one process: rosterd-accounts.service"),
+        ],
+    },
     Help {
         command: "reload",
         exits: &[Exit::Failed, Exit::Held],

@@ -20,7 +20,7 @@ use crate::reconcile::REPORT_LOG;
 /// Sends what is logged from now on where it belongs.
 pub(super) fn begin(ui: &Ui, arguments: &Arguments) {
     let level = std::env::var("ROSTERD_LOG").ok().and_then(|level| level.parse::<Level>().ok());
-    let is_daemon = matches!(arguments.command, Command::Run);
+    let is_daemon = matches!(arguments.command, Command::Run(_));
     let asked = match (arguments.quiet, arguments.verbose, is_daemon) {
         (true, _, _) => Level::ERROR,
         (_, 0, false) => Level::WARN,

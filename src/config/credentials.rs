@@ -12,7 +12,7 @@ use std::process::{Command, Stdio};
 use nix::unistd::geteuid;
 use secrecy::SecretString;
 
-use super::instance::Instance;
+use super::instance::{Instance, InstanceProcess};
 
 /// Where systemd tells the folder of a service's credentials.
 const DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
@@ -20,6 +20,10 @@ const DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 const CONFIG: &str = "/etc/rosterd/config.toml";
 /// The folders of the store, in systemd's order; the encrypted ones have the same names and an ending.
 const STORE: [&str; 4] = ["/etc/credstore", "/run/credstore", "/usr/local/lib/credstore", "/usr/lib/credstore"];
+/// The folder of the store with those of the accounts that share a process, and what systemd puts before their names: the unit
+/// takes the folder as a whole.
+const ACCOUNTS: &str = "rosterd-accounts";
+const ACCOUNTS_PREFIX: &str = "accounts_";
 /// What the units take from the store.
 const TAKEN: [&str; 5] = ["client_secret", "api_key", "bind_password", "smtp_password", "oidc_secret"];
 /// What decrypts a credential.
@@ -28,8 +32,8 @@ const DECRYPTS: &str = "systemd-creds";
 /// Where credentials are looked for.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Credentials {
-    /// systemd handed them to this process, in this folder.
-    Handed(PathBuf),
+    /// systemd handed them to this process, in this folder; by what their names begin with.
+    Handed(PathBuf, String),
     /// Root looks where systemd does.
     Store(CredentialStore),
     /// They are in the store, which this user may not read; by the name that their files begin with.
@@ -43,8 +47,8 @@ pub(super) enum Credentials {
 #[derive(Clone, Debug)]
 pub(super) struct CredentialStore {
     folders: Vec<PathBuf>,
-    /// What systemd handed to the service while it runs.
-    handed: PathBuf,
+    /// What systemd handed to the service while it runs, and what the names there begin with.
+    handed: (PathBuf, String),
     /// What the names of its files begin with.
     prefix: String,
     decrypts: PathBuf,
@@ -64,20 +68,24 @@ pub(super) enum Stored {
 impl Credentials {
     /// Where those for the configuration at `path` are.
     pub(super) fn of(path: &Path, variables: &[(String, String)]) -> Self {
+        let instance = Instance::of(path);
+        let shared = instance.as_ref().filter(|instance| instance.process() == InstanceProcess::Shared);
+        let own_names = shared.map(|instance| format!("{ACCOUNTS_PREFIX}{instance}.")).unwrap_or_default();
         if let Some((_, dir)) = variables.iter().find(|(name, dir)| name == DIRECTORY && !dir.is_empty()) {
-            return Self::Handed(PathBuf::from(dir));
+            return Self::Handed(PathBuf::from(dir), own_names);
         }
-        let (prefix, unit) = match Instance::of(path) {
-            Some(instance) => (format!("rosterd.{instance}."), format!("rosterd@{instance}.service")),
-            None if path == Path::new(CONFIG) => ("rosterd.".to_owned(), "rosterd.service".to_owned()),
-            None => return Self::Nowhere,
+        let (prefix, unit) = match (&instance, shared) {
+            (_, Some(instance)) => (format!("{ACCOUNTS}/{instance}."), "rosterd-accounts.service".to_owned()),
+            (Some(instance), None) => (format!("rosterd.{instance}."), format!("rosterd@{instance}.service")),
+            (None, None) if path == Path::new(CONFIG) => ("rosterd.".to_owned(), "rosterd.service".to_owned()),
+            (None, None) => return Self::Nowhere,
         };
         if !geteuid().is_root() {
             return Self::Closed(prefix);
         }
         Self::Store(CredentialStore {
             folders: STORE.iter().map(PathBuf::from).collect(),
-            handed: Path::new("/run/credentials").join(unit),
+            handed: (Path::new("/run/credentials").join(unit), own_names),
             prefix,
             decrypts: DECRYPTS.into(),
         })
@@ -86,7 +94,7 @@ impl Credentials {
     /// Finds the credential of that name.
     pub(super) fn find(&self, name: &str) -> Option<Stored> {
         match self {
-            Self::Handed(dir) => handed(dir, name),
+            Self::Handed(dir, prefix) => handed(dir, &format!("{prefix}{name}")),
             Self::Store(store) => store.find(name),
             Self::Closed(_) | Self::Nowhere => None,
         }
@@ -97,7 +105,7 @@ impl Credentials {
         let prefix = match self {
             Self::Store(store) => &store.prefix,
             Self::Closed(prefix) => prefix,
-            Self::Handed(_) | Self::Nowhere => return String::new(),
+            Self::Handed(..) | Self::Nowhere => return String::new(),
         };
         let [folder, ..] = STORE;
         let closed = if matches!(self, Self::Closed(_)) { "; only root can read it there" } else { "" };
@@ -121,7 +129,8 @@ impl Credentials {
 
 impl CredentialStore {
     fn find(&self, name: &str) -> Option<Stored> {
-        let handed = || handed(&self.handed, name);
+        let (folder, own_names) = &self.handed;
+        let handed = || handed(folder, &format!("{own_names}{name}"));
         if !TAKEN.contains(&name) {
             return handed();
         }
@@ -163,6 +172,7 @@ mod tests {
         let handed = root.join("handed");
         fs::create_dir_all(&handed).unwrap();
         let decrypts = root.join("systemd-creds");
+        let handed = (handed, String::new());
         Credentials::Store(CredentialStore { folders: folders.into(), handed, prefix: prefix.to_owned(), decrypts })
     }
 
@@ -206,13 +216,26 @@ mod tests {
             assert!(matches!(Credentials::of(Path::new(path), &[]), Credentials::Nowhere), "{path}");
         }
         let handed = [("CREDENTIALS_DIRECTORY".to_owned(), "/run/mine".to_owned())];
-        assert!(matches!(Credentials::of(Path::new(CONFIG), &handed), Credentials::Handed(_)));
+        assert!(matches!(Credentials::of(Path::new(CONFIG), &handed), Credentials::Handed(..)));
+    }
+
+    #[test]
+    fn accounts_of_one_process_get_their_own_out_of_what_it_was_handed() {
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("accounts_north.api_key"), "sesame\n").unwrap();
+        fs::write(dir.path().join("api_key"), "another\n").unwrap();
+        let variables = [("CREDENTIALS_DIRECTORY".to_owned(), dir.path().display().to_string())];
+        for (name, expected) in [("north", Some("accounts_north.api_key")), ("south", None)] {
+            let path = format!("/etc/rosterd/accounts/{name}.toml");
+            let found = Credentials::of(Path::new(&path), &variables).find("api_key");
+            assert_eq!(found, expected.map(|file| Stored::Handed(dir.path().join(file))), "{name}");
+        }
     }
 
     #[test]
     fn what_the_units_hand_over_for_want_of_a_credential_counts_as_missing() {
         let dir = tempfile::tempdir().unwrap();
-        let handed = Credentials::Handed(dir.path().to_owned());
+        let handed = Credentials::Handed(dir.path().to_owned(), String::new());
         for (content, expected) in [("", false), ("\n", false), ("sesame\n", true)] {
             fs::write(dir.path().join("api_key"), content).unwrap();
             assert_eq!(handed.find("api_key").is_some(), expected, "{content:?}");
@@ -249,5 +272,8 @@ mod tests {
             let set: Vec<&str> = unit.lines().filter_map(|line| line.strip_prefix("SetCredential=")).collect();
             assert_eq!(set, TAKEN.map(|name| format!("{name}:\\n")));
         }
+        let accounts = include_str!("../../systemd/rosterd-accounts.service");
+        let taken: Vec<&str> = accounts.lines().filter_map(|line| line.strip_prefix("LoadCredential=")).collect();
+        assert_eq!(taken, [format!("{}:{}/{ACCOUNTS}", ACCOUNTS_PREFIX.trim_end_matches('_'), STORE[0])]);
     }
 }

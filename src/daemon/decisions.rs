@@ -8,6 +8,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use tokio::sync::broadcast::error::RecvError;
 
+use super::accounts::claims::approvals_of;
 use super::event::Event;
 use super::state::DaemonState;
 use crate::approvals::{Engine, Server, SharedStore};
@@ -74,14 +75,19 @@ pub(super) async fn serve(engine: Arc<DaemonState>) {
 async fn serve_these(engine: &Arc<DaemonState>, approvals: &Approvals) {
     let mut is_told = false;
     loop {
-        match Server::bind(approvals, Arc::new(Lent(Arc::clone(engine)))).await {
+        // Until it is served no more.
+        let held = engine.shared().claims.take(&engine.owner(), vec![approvals_of(&approvals.login)]);
+        let bound = match &held {
+            Ok(_) => Server::bind(approvals, Arc::new(Lent(Arc::clone(engine)))).await.map_err(|error| chain(&error)),
+            Err(conflict) => Err(conflict.to_string()),
+        };
+        match bound {
             Ok(server) => {
                 let (url, place) = (approvals.url.as_str(), server.place());
                 tracing::info!(url, place, "people decide at {url}, which is answered on {place}");
                 return server.serve().await;
             }
-            Err(error) if !is_told => {
-                let reason = chain(&error);
+            Err(reason) if !is_told => {
                 tracing::error!(reason, "the daemon works without the pages for decisions, and tries again: {reason}");
                 is_told = true;
             }

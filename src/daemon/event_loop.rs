@@ -1,25 +1,16 @@
-//! The event loop of the daemon.
+//! The event loop of an account.
 
 use std::collections::BTreeMap;
-use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use tokio::sync::mpsc;
-use tokio::task::JoinSet;
 
-use super::control::{Commands, Listener};
 use super::event::Event;
 use super::runs::worker;
 use super::scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, covered};
-use super::shutdown::GRACE;
-use super::signals::{SignalAction, Wishes};
-use super::state::{DaemonState, LoopEvent, NextRun, Setup};
-use super::systemd::Manager;
-use super::{decisions, inbox_watch, monitors, page};
-use crate::clock::Clock;
-use crate::config::Config;
-use crate::reconcile;
+use super::shutdown::{CancelToken, GRACE};
+use super::state::{DaemonState, LoopEvent, NextRun, Said, Setup};
 use crate::record::{JobName, reveal};
 use crate::store::{self, Store};
 
@@ -28,177 +19,46 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long the daemon waits for runs and callers after it was asked to end: their own grace, and a little for the disk.
 const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
-/// How long it waits for a state that a command has, and how often it looks. The service manager tries again after that.
-const IN_USE_MAX: Duration = Duration::from_secs(5);
-const IN_USE_PAUSE: Duration = Duration::from_millis(50);
-/// How often a daemon that stands by tries to claim the account.
-const CLAIM_EVERY: Duration = Duration::from_secs(2);
-
-/// How long it waits then until each caller has read its answer.
-const ANSWER_MAX: Duration = Duration::from_secs(2);
-
-/// Why the daemon could not begin.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum StartError {
-    /// The state can't be used.
-    #[error(transparent)]
-    Store(#[from] store::Error),
-    /// The credential or a certificate can't be used.
-    #[error(transparent)]
-    Client(#[from] crate::api::Error),
-    /// The socket can't be used.
-    #[error("the control socket {} can't be used", path.display())]
-    Socket {
-        /// Where it should be.
-        path: std::path::PathBuf,
-        /// Why.
-        #[source]
-        error: std::io::Error,
-    },
-    /// Notices can't be sent.
-    #[error(transparent)]
-    Notify(#[from] crate::notify::SetupError),
-    /// Signals can't be heard.
-    #[error("signals can't be heard")]
-    Signals(#[source] std::io::Error),
-}
-
-/// Runs the daemon until it is asked to end.
-///
-/// # Errors
-///
-/// Why it could not begin.
-pub async fn serve(config: Config, clock: &Clock, commands: Arc<dyn Commands>) -> Result<(), StartError> {
-    // Before the daemon is visible to others: an unhandled signal would end it.
-    let mut wishes = Wishes::hear().map_err(StartError::Signals)?;
-    let store = opened(&config, &mut wishes).await?;
-    let setup = Setup::new(config, clock)?;
-    let jobs = timed(&setup, &store)?;
-    let config = Arc::clone(&setup.config);
-    let (engine, inputs) = DaemonState::new(setup, store, clock);
-    // Before the socket: a client that finds the daemon there finds its page too.
-    let server = page::bind(&engine).await;
-    let listener = match &config.control.socket {
-        None => None,
-        Some(path) => {
-            let bound = Listener::bind(path);
-            Some(bound.map_err(|error| StartError::Socket { path: path.clone(), error })?)
-        }
-    };
-    let callers = listener.as_ref().map(Listener::callers);
-    let teller = monitors::teller(&config, engine.counters())?;
-    let mut watchers = JoinSet::new();
-    watchers.spawn(monitors::count(Arc::clone(&engine)));
-    watchers.spawn(monitors::tell(Arc::clone(&engine), teller));
-    if config.status.listen.is_some() {
-        watchers.spawn(page::serve(Arc::clone(&engine), server));
-    }
-    watchers.spawn(decisions::serve(Arc::clone(&engine)));
-    let listens = {
-        let engine = Arc::clone(&engine);
-        tokio::spawn(async move {
-            match &listener {
-                Some(listener) => listener.serve(&engine, &commands).await,
-                None => std::future::pending().await,
-            }
-        })
-    };
-    let looks = tokio::spawn(inbox_watch::watch(Arc::clone(&engine)));
-    engine.counters().taken(clock.now());
-    Manager::ready();
-    engine.publish(Event::Ready);
-    let count = jobs.len();
-    let named = if count == 1 { "job" } else { "jobs" };
-    tracing::info!(jobs = count, "the daemon is ready, with {count} {named}");
-    let service =
-        Service { engine: Arc::clone(&engine), scheduler: Scheduler::new(jobs), manager: Manager::new(), running: 0 };
-    let ended = service.run(wishes, inputs).await;
-    looks.abort();
-    watchers.shutdown().await;
-    listens.abort();
-    // The socket's file goes with its listener.
-    let _ = listens.await;
-    if let Some(callers) = callers {
-        callers.gone(ANSWER_MAX).await;
-    }
-    engine.close().await;
-    tracing::info!("the daemon has ended");
-    Ok(ended?)
-}
-
-/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
-/// Where another worker has it, this one stands by for as long as it takes.
-async fn opened(config: &Config, wishes: &mut Wishes) -> Result<Store, store::Error> {
-    let begun = Instant::now();
-    let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
-    let mut is_told = false;
-    loop {
-        let (error, stands_by) = match reconcile::open_store(config) {
-            Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => (error, false),
-            Err(error) if matches!(error.kind, store::ErrorKind::Leased { .. }) => (error, true),
-            opened => return opened,
-        };
-        if is_served() || !stands_by && begun.elapsed() >= IN_USE_MAX {
-            return Err(error);
-        }
-        if !is_told {
-            tracing::info!(reason = %error, "the daemon waits until it can have its state: {error}");
-            Manager::waits(&error.to_string());
-            is_told = true;
-        }
-        tokio::select! {
-            () = tokio::time::sleep(if stands_by { CLAIM_EVERY } else { IN_USE_PAUSE }) => {}
-            wish = wishes.next() => if wish == SignalAction::End { return Err(error) },
-        }
-    }
-}
-
 /// The jobs of a configuration as the scheduler takes them.
-fn timed(setup: &Setup, store: &Store) -> Result<Vec<Timed>, store::Error> {
+pub(super) fn timed(setup: &Setup, store: &Store) -> Result<Vec<Timed>, store::Error> {
     setup.config.jobs.iter().map(|job| Ok(Timed::new(job, covered::served(store, &job.name)?))).collect()
 }
 
-struct Service {
+/// The loop of one account.
+pub(super) struct Service {
     engine: Arc<DaemonState>,
     scheduler: Scheduler,
-    manager: Manager,
     running: usize,
 }
 
 impl Service {
-    /// Turns until the daemon is asked to end; the error is why it has to.
-    async fn run(
-        mut self,
-        mut wishes: Wishes,
-        mut inputs: mpsc::UnboundedReceiver<LoopEvent>,
-    ) -> Result<(), store::Error> {
+    pub(super) fn new(engine: &Arc<DaemonState>, jobs: Vec<Timed>) -> Self {
+        Self { engine: Arc::clone(engine), scheduler: Scheduler::new(jobs), running: 0 }
+    }
+
+    /// Turns until the account is asked to end; the error is why it has to.
+    pub(super) async fn run(mut self, mut inputs: mpsc::UnboundedReceiver<LoopEvent>) -> Result<(), store::Error> {
         let mut outcome = Ok(());
         loop {
             self.engine.turned();
             if self.engine.is_fenced() {
                 let error = self.engine.setup().config.state.home.error(store::ErrorKind::Fenced);
-                tracing::error!(%error, "the daemon ends, and stands by when it is started again: {error}");
+                let who = self.engine.what();
+                tracing::error!(%error, "{who} ends, and stands by when it is started again: {error}");
                 outcome = Err(error);
                 break;
             }
             self.tick();
             let sleep = tokio::time::sleep(self.sleep());
             tokio::select! {
-                wish = wishes.next() => match wish {
-                    SignalAction::End => break,
-                    SignalAction::RunAll => self.ask(&[]),
-                    SignalAction::Reload => {
-                        let engine = Arc::clone(&self.engine);
-                        let handle = tokio::runtime::Handle::current();
-                        tokio::task::spawn_blocking(move || handle.block_on(engine.reload()).is_ok());
-                    }
+                input = inputs.recv() => match input {
+                    Some(LoopEvent::End) | None => break,
+                    Some(input) => self.handle(input).await,
                 },
-                Some(input) = inputs.recv() => self.handle(input).await,
                 () = sleep => {}
             }
         }
-        self.end(wishes, inputs).await;
+        self.end(inputs).await;
         outcome
     }
 
@@ -218,26 +78,22 @@ impl Service {
         let refused = self.engine.counters().refused();
         let refused =
             refused.map(|refused| format!("; the new configuration was refused: {}", reveal(&refused.reason)));
-        self.manager.status(&(self.summary(now, &outlook) + &refused.unwrap_or_default()));
+        let summary = self.summary(now, &outlook) + &refused.unwrap_or_default();
         self.engine.publish_schedule(outlook);
-        let hung = self.engine.runs().hung(Instant::now());
         // A run that waits until the service lets it go on is quiet, and does not hang.
         let waits = || {
             let budget = setup.client.budget();
             budget.blocked_until.is_some() || budget.used >= budget.limit
         };
-        if hung.is_empty() || waits() {
-            self.manager.ping();
-        } else if self.manager.watchdog_due_in() == Some(Duration::ZERO) {
-            let jobs = hung.iter().map(JobName::as_str).collect::<Vec<_>>().join(", ");
-            tracing::error!(jobs, "runs show no sign of life, so the service manager will restart the daemon: {jobs}");
-        }
+        let hung = self.engine.runs().hung(Instant::now());
+        let hung = if hung.is_empty() || waits() { Vec::new() } else { hung };
+        self.engine.say(Said { summary, hung, runs: self.running });
     }
 
     fn sleep(&self) -> Duration {
         let now = ClockReading::now(self.engine.clock());
         let busy = if self.running > 0 { LOOK_EVERY } else { SLEEP_MAX };
-        self.scheduler.sleep(now).min(busy).min(self.manager.watchdog_due_in().unwrap_or(SLEEP_MAX))
+        self.scheduler.sleep(now).min(busy)
     }
 
     async fn handle(&mut self, input: LoopEvent) {
@@ -248,7 +104,7 @@ impl Service {
                 let served = self.scheduler.ran(&job, ClockReading::now(self.engine.clock()));
                 self.remember(&job, served).await;
             }
-            LoopEvent::Looked => {}
+            LoopEvent::Looked | LoopEvent::End => {}
             LoopEvent::Reloaded => {
                 let setup = self.engine.setup();
                 // Who is new in the file may have run under an earlier one.
@@ -306,12 +162,12 @@ impl Service {
     }
 
     /// Asks runs and callers to end, and waits for them.
-    async fn end(mut self, mut wishes: Wishes, mut inputs: mpsc::UnboundedReceiver<LoopEvent>) {
-        Manager::stopping();
-        let runs = self.running;
-        tracing::info!(runs, "the daemon ends ({runs} runs): what is under way is finished, what waits stays queued");
+    async fn end(mut self, mut inputs: mpsc::UnboundedReceiver<LoopEvent>) {
+        let (runs, who) = (self.running, self.engine.what());
+        tracing::info!(runs, "{who} ends ({runs} runs): what is under way is finished, what waits stays queued");
         self.engine.publish(Event::Stopping);
         self.engine.stopping().send_modify(|askers| *askers += 1);
+        let hurry = CancelToken::by([&self.engine.shared().hurry]);
         let over = async {
             while self.running > 0 {
                 let Some(input) = inputs.recv().await else { break };
@@ -322,17 +178,10 @@ impl Service {
             // The holder of a lock is a caller's command: it ends by itself.
             self.engine.turns().of_all().await
         };
-        let hurried = async {
-            loop {
-                if wishes.next().await == SignalAction::End {
-                    break;
-                }
-            }
-        };
         tokio::select! {
             _ = over => {}
             () = tokio::time::sleep(END_MAX) => tracing::warn!("shutdown grace period elapsed with work unfinished"),
-            () = hurried => tracing::warn!("asked a second time: ending at once"),
+            () = hurry.wait() => tracing::warn!("asked a second time: ending at once"),
         }
     }
 

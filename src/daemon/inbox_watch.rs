@@ -20,6 +20,8 @@ use crate::record::JobName;
 
 /// How often a folder is looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// The parts of that time at which accounts begin.
+const SHARES: u32 = 100;
 /// How long a file that a run could not take is left alone, at first and at most.
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15 * 60));
 
@@ -74,7 +76,10 @@ pub(super) async fn watch(engine: Arc<DaemonState>) {
     let mut inboxes: BTreeMap<JobName, Inbox> = BTreeMap::new();
     let mut looks: JoinSet<Looked> = JoinSet::new();
     let mut events = engine.events();
-    let mut tick = tokio::time::interval(LOOK_EVERY);
+    // Accounts of one process look one after the other: together they would take a thread each.
+    let share = u32::try_from(engine.number() % u64::from(SHARES)).expect("it is less than SHARES");
+    let begin = LOOK_EVERY * share / SHARES;
+    let mut tick = tokio::time::interval_at(tokio::time::Instant::now() + begin, LOOK_EVERY);
     tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {

@@ -1,22 +1,26 @@
-//! The loop: schedules, signals, systemd, and the socket that the other commands come by; composes the modules above.
+//! The daemon: accounts with their schedules, signals, systemd, and the sockets that the other commands come by; composes the
+//! modules above.
 //!
 //! ```text
-//! signals ─┐                      ┌─▶ worker: a run ─┐
-//! events ──┼─▶ event loop ────────┤                  ├─▶ events: the run ended
-//! time ────┘    (scheduler)       └─▶ reload ────────┘
+//! signals, watchdog ──▶ process ──▶ each account:
+//!
+//! events ──┐                      ┌─▶ worker: a run ─┐
+//! time ────┼─▶ event loop ────────┤                  ├─▶ events: the run ended
+//!          │   (scheduler)        └─▶ reload ────────┘
 //!                                                        state: store, configuration, target locks, events
 //! control socket ─▶ a command of a caller ────────────▶       lent to all of these
 //! ```
 //!
 //! Invariants:
 //! - One process owns the store; while the daemon runs, other commands reach it by the socket.
-//! - The loop itself waits for nothing but the next of its inputs: runs, commands and reloads have threads of their own.
+//! - A loop waits for nothing but the next of its inputs: runs, commands and reloads have threads of their own.
 //! - One run at a time on a target ([`TargetLocks`]), from whichever source it was started.
 //! - Being asked to end ends what is under way between two changes. What waits stays queued.
-//! - The watchdog is fed only while every run shows signs of life.
+//! - The watchdog is fed only while every loop turns, and runs show signs of life.
 //!
 //! What happens is published as [`Event`]s; nothing here knows who listens.
 
+mod accounts;
 mod control;
 mod decisions;
 mod event;
@@ -30,15 +34,20 @@ mod scheduler;
 mod shutdown;
 mod signals;
 mod state;
+mod store_slot;
 mod systemd;
 mod target_locks;
 
-pub use control::{Answer, Brought, Call, Caller, Commands, ReplyStream, Trusted, Unreachable, VERSION, ask};
+pub use accounts::account::StartError;
+pub use accounts::folder::{AccountsFolder, FolderError};
+pub use accounts::process::{Accounts, ServeError, serve};
+pub use accounts::unstarted::tell_of_configuration;
+pub use control::{Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unreachable, VERSION, ask};
 pub use event::Event;
-pub use event_loop::{StartError, serve};
 pub use reload::ReloadRefusal;
 pub use runs::{ActiveRuns, RunProgress, TrackedRun};
 pub use scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, remember, served};
 pub use shutdown::{CancelHandle, CancelToken, GRACE};
-pub use state::{DaemonState, ExclusiveStore, NextRun, Setup, StoreGuard};
+pub use state::{DaemonState, ExclusiveStore, NextRun, Setup};
+pub use store_slot::StoreGuard;
 pub use target_locks::{TargetGuard, TargetLocks};

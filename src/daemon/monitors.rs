@@ -15,7 +15,7 @@ use crate::api::Traffic;
 use crate::config::Config;
 use crate::fault::chain;
 use crate::notify::{self, NoticeStore, Notifier, Outage, SetupError};
-use crate::status::{Counters, Gather, Process, Snapshot};
+use crate::status::{Around, Counters, Gather, Process, Snapshot};
 use crate::store;
 
 /// How often it is looked how things are, where nothing happens: a job becomes overdue without a run.
@@ -43,6 +43,27 @@ impl Gather for LiveView {
     }
 }
 
+/// An account that does not run.
+pub(super) struct StoppedView(pub(super) String);
+
+impl Gather for StoppedView {
+    fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
+        Box::pin(std::future::ready(Err(self.0.clone())))
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+
+    fn is_alive(&self) -> bool {
+        true
+    }
+
+    fn stopped(&self) -> Option<String> {
+        Some(self.0.clone())
+    }
+}
+
 /// Why it can't be said how things are.
 enum Lost {
     Store(store::Error),
@@ -60,20 +81,19 @@ impl Lost {
 }
 
 async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
-    let store = engine.store().await.map_err(Lost::Store)?;
-    let (engine, setup) = (Arc::clone(engine), engine.setup());
+    let setup = engine.setup();
+    let (remembered, is_full) = engine.remembered(&setup.config).await.map_err(Lost::Store)?;
+    let engine = Arc::clone(engine);
     let work = tokio::task::spawn_blocking(move || {
-        let (budget, now) = (setup.client.budget(), engine.clock().now());
-        let snapshot = Snapshot::gather(&store, &setup.config, budget, now, &|job| Ok(engine.seen(&job.name)))?;
+        let (budget, at) = (setup.client.budget(), engine.clock().now());
+        let seen = setup.config.jobs.iter().map(|job| engine.seen(&job.name)).collect();
+        let snapshot = Snapshot::of(remembered, &setup.config, Around { budget, at, is_full, seen });
         let unheard = NoticeStore::open(&setup.config.state.home).unheard();
         let process = Process { started: Some(engine.started()), ..snapshot.process };
         let (refused, unserved) = (engine.counters().refused(), engine.unserved());
-        Ok(Snapshot { unheard, refused, unserved, process, ..snapshot })
+        Snapshot { unheard, refused, unserved, process, ..snapshot }
     });
-    match work.await {
-        Ok(snapshot) => snapshot.map_err(Lost::Store),
-        Err(_) => Err(Lost::BrokenOff),
-    }
+    work.await.map_err(|_| Lost::BrokenOff)
 }
 
 /// Counts the results of runs, for as long as it is polled.

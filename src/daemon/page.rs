@@ -1,56 +1,178 @@
-//! The status page of the daemon. If its address is taken, the daemon works without the page, reports that, and tries
-//! again: a program that takes a port must not stop synchronization.
+//! The status pages of a process: accounts that name the same address share one. If an address is taken, the daemon works
+//! without the page, reports that, and tries again: a program that takes a port must not stop synchronization.
+//!
+//! An account that does not run is shown on every page: which address it would have is not known.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::event::Event;
-use super::monitors::LiveView;
-use super::state::DaemonState;
+use tokio::sync::watch;
+use tokio::task::AbortHandle;
+
+use crate::clock::Clock;
+use crate::config::Status;
 use crate::fault::chain;
-use crate::status::{Server, Unserved};
+use crate::status::{Board, Hosts, Server, ShownAccount, Unserved};
 
 /// How often it is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
 
-/// Takes the address; `None` where the page is turned off, or can't be served for now.
-pub(super) async fn bind(engine: &DaemonState) -> Option<Server> {
-    let status = engine.setup().config.status.clone();
-    let address = status.listen?;
-    let before = engine.unserved();
-    match Server::bind(address, &status.hosts).await {
-        Ok(server) => {
-            let address = server.address();
-            tracing::info!(%address, "the status page answers at http://{address}/");
-            engine.serves_page(None);
-            if before.is_some() {
-                engine.publish(Event::Page);
-            }
-            Some(server)
+/// The pages of a process.
+#[derive(Default)]
+pub(super) struct Pages {
+    pages: Mutex<BTreeMap<SocketAddr, Arc<SharedPage>>>,
+    /// The accounts that don't run, by name.
+    stopped: Mutex<BTreeMap<String, Arc<ShownAccount>>>,
+    /// Held while an address is taken, so that of several accounts one takes it.
+    binding: tokio::sync::Mutex<()>,
+}
+
+/// One of them.
+struct SharedPage {
+    board: Arc<Board>,
+    /// Why it is not served, where it is not.
+    unserved: watch::Sender<Option<Unserved>>,
+    /// Names that accounts have given, as far as it is not served yet.
+    hosts: Mutex<Vec<String>>,
+    /// Those under which it is asked, once it is served.
+    served: Mutex<Option<Hosts>>,
+    task: Mutex<Option<AbortHandle>>,
+}
+
+/// An account on a page, until it is taken off.
+pub(super) struct OnPage {
+    address: SocketAddr,
+    name: Option<String>,
+    /// Why the page is not served.
+    pub(super) unserved: watch::Receiver<Option<Unserved>>,
+}
+
+impl Pages {
+    /// Puts an account on the page of its address, and serves that, where it is not served yet; nothing where it is turned off.
+    pub(super) async fn put_on(&self, options: &Status, shown: Arc<ShownAccount>, clock: &Clock) -> Option<OnPage> {
+        let address = options.listen?;
+        let _one = self.binding.lock().await;
+        let known = self.lock().get(&address).cloned();
+        let page = match known {
+            Some(page) => page,
+            None => SharedPage::begin(address, &options.hosts, clock).await,
+        };
+        page.is_asked_as(&options.hosts);
+        let name = shown.name().map(str::to_owned);
+        page.board.show(shown);
+        self.lock().insert(address, Arc::clone(&page));
+        // Once it is among the pages: what stops from now on is shown on it too.
+        self.stopped().values().for_each(|shown| page.board.show(Arc::clone(shown)));
+        Some(OnPage { address, name, unserved: page.unserved.subscribe() })
+    }
+
+    /// Takes an account off its page; a page without any is not served any more.
+    pub(super) fn take_off(&self, on: &OnPage) {
+        let mut pages = self.lock();
+        let Some(page) = pages.get(&on.address) else { return };
+        page.board.hide(on.name.as_deref());
+        let stopped = self.stopped();
+        let is_empty =
+            page.board.names().iter().all(|name| name.as_ref().is_some_and(|name| stopped.contains_key(name)));
+        if is_empty && let Some(page) = pages.remove(&on.address) {
+            page.end();
         }
-        Err(error) => {
-            let reason = chain(&error);
-            if before.is_none() {
-                tracing::error!(
-                    reason,
-                    "the daemon works without its status page, metrics and health, and tries again: {reason}; free the address, \
-                     or set status.listen to another"
-                );
-            }
-            let since = before.map_or_else(|| engine.clock().now(), |before| before.since);
-            engine.serves_page(Some(Unserved { since, reason }));
-            None
+    }
+
+    /// Shows on every page that an account does not run.
+    pub(super) fn show_stopped(&self, name: &str, shown: Arc<ShownAccount>) {
+        self.stopped().insert(name.to_owned(), Arc::clone(&shown));
+        self.lock().values().for_each(|page| page.board.show(Arc::clone(&shown)));
+    }
+
+    /// That account runs, or is there no more.
+    pub(super) fn hide_stopped(&self, name: &str) {
+        if self.stopped().remove(name).is_some() {
+            self.lock().values().for_each(|page| page.board.hide(Some(name)));
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<SocketAddr, Arc<SharedPage>>> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn stopped(&self) -> MutexGuard<'_, BTreeMap<String, Arc<ShownAccount>>> {
+        self.stopped.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Serves the page, for as long as it is polled; as soon as its address is free.
-pub(super) async fn serve(engine: Arc<DaemonState>, mut server: Option<Server>) {
-    loop {
-        if let Some(server) = server {
-            return server.serve(Arc::new(LiveView(Arc::clone(&engine))), Arc::clone(engine.counters())).await;
+impl SharedPage {
+    async fn begin(address: SocketAddr, hosts: &[String], clock: &Clock) -> Arc<Self> {
+        let page = Arc::new(Self {
+            board: Arc::default(),
+            unserved: watch::Sender::new(None),
+            hosts: Mutex::new(hosts.to_vec()),
+            served: Mutex::default(),
+            task: Mutex::default(),
+        });
+        let server = page.bind(address, clock).await;
+        let serves = {
+            let (page, clock) = (Arc::clone(&page), clock.clone());
+            async move {
+                let mut server = server;
+                loop {
+                    if let Some(server) = server {
+                        return server.serve(Arc::clone(&page.board)).await;
+                    }
+                    tokio::time::sleep(AGAIN).await;
+                    server = page.bind(address, &clock).await;
+                }
+            }
+        };
+        *page.task.lock().unwrap_or_else(PoisonError::into_inner) = Some(tokio::spawn(serves).abort_handle());
+        page
+    }
+
+    /// Takes the address; `None` where it can't be had for now.
+    async fn bind(&self, address: SocketAddr, clock: &Clock) -> Option<Server> {
+        let before = self.unserved.borrow().clone();
+        let hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        match Server::bind(address, &hosts).await {
+            Ok(server) => {
+                let address = server.address();
+                tracing::info!(%address, "the status page answers at http://{address}/");
+                *self.served.lock().unwrap_or_else(PoisonError::into_inner) = Some(server.hosts());
+                self.is_asked_as(&[]);
+                self.unserved.send_replace(None);
+                Some(server)
+            }
+            Err(error) => {
+                let reason = chain(&error);
+                if before.is_none() {
+                    tracing::error!(
+                        reason,
+                        "the daemon works without its status page, metrics and health, and tries again: {reason}; free the \
+                         address, or set status.listen to another"
+                    );
+                }
+                let since = before.map_or_else(|| clock.now(), |before| before.since);
+                self.unserved.send_replace(Some(Unserved { since, reason }));
+                None
+            }
         }
-        tokio::time::sleep(AGAIN).await;
-        server = bind(&engine).await;
+    }
+
+    /// It is asked under these names as well.
+    fn is_asked_as(&self, names: &[String]) {
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        hosts.extend_from_slice(names);
+        hosts.sort_unstable();
+        hosts.dedup();
+        if let Some(served) = &*self.served.lock().unwrap_or_else(PoisonError::into_inner) {
+            served.add(&hosts);
+        }
+    }
+
+    fn end(&self) {
+        if let Some(task) = self.task.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            task.abort();
+        }
     }
 }

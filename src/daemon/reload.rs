@@ -10,9 +10,10 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::accounts::claims::{credential_of, places_of};
+use super::accounts::shared::Reload;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
-use super::systemd::Manager;
 use crate::api::BudgetPlace;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
@@ -47,7 +48,7 @@ impl DaemonState {
     /// Why it was refused. The one before stays in force then.
     pub async fn reload(self: &Arc<Self>) -> Result<Vec<String>, ReloadRefusal> {
         let _one = self.reloading.lock().await;
-        Manager::reloading();
+        let _told = Reload::begin(self.shared());
         let result = self.try_reload().await;
         match &result {
             Ok(_) => {
@@ -69,7 +70,6 @@ impl DaemonState {
         }
         // The service manager shows what came of it.
         self.tell(LoopEvent::Looked);
-        Manager::ready();
         result
     }
 
@@ -78,9 +78,7 @@ impl DaemonState {
         let present = self.setup();
         // Rules of summer time may have been updated since they were read.
         jiff::tz::db().reset();
-        let variables =
-            std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
-        let mut config = config::load(&present.config.source_path, variables, Needs::Jobs)?;
+        let mut config = config::load(&present.config.source_path, config::environment(), Needs::Jobs)?;
         fits(&present.config, &config).map_err(ReloadRefusal::Broken)?;
         // Slots in memory outlive the client that took them.
         if let BudgetPlace::Shared(_) = present.config.api.budget {
@@ -89,6 +87,9 @@ impl DaemonState {
         let mut warnings = config.warnings.clone();
         let next = Setup::new(config, self.clock()).map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         warnings.extend(self.judge(&present, &next).await?);
+        let wanted = places_of(&next.config).into_iter().chain([credential_of(&next.config, &next.client)]);
+        let held = self.shared().claims.take(&self.owner(), wanted.collect());
+        self.hold(held.map_err(|conflict| ReloadRefusal::Broken(conflict.to_string()))?);
         self.put_in_force(next);
         Ok(warnings)
     }

@@ -1,24 +1,26 @@
-//! The shared state of the daemon: the store, the configuration with its client, the locks of the targets.
+//! The state of an account: the store, the configuration with its client, the locks of the targets.
 
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, broadcast, mpsc};
+use tokio::sync::{OwnedRwLockWriteGuard, broadcast, mpsc};
+use tracing::Span;
 
+use super::accounts::claims::Held;
+use super::accounts::shared::Shared;
 use super::control::{Call, VERSION};
 use super::event::Event;
-use super::runs::{ActiveRuns, RunProgress};
+use super::runs::{AccountNumber, ActiveRuns, RunProgress};
 use super::shutdown::CancelHandle;
+use super::store_slot::{Slot, StoreGuard, StoreSlot};
 use super::target_locks::{TargetGuard, TargetLocks};
 use crate::api::{self, Client};
 use crate::clock::Clock;
-use crate::config::Config;
-use crate::reconcile;
+use crate::config::{Config, Instance};
 use crate::record::JobName;
-use crate::status::{Counters, LiveJobState, Unserved};
+use crate::status::{Counters, LiveJobState, Remembered, Unserved};
 use crate::store::{self, Store};
 
 /// How long the loop may stand still before `/livez` says that it hangs.
@@ -66,13 +68,21 @@ pub(super) enum LoopEvent {
     Reloaded,
     /// Something changed in the views, and no reaction is needed.
     Looked,
+    /// The account is to end.
+    End,
 }
 
-/// What the daemon owns and lends.
+/// What an account owns and lends.
 pub struct DaemonState {
-    clock: Clock,
-    /// None only while one command has it for itself, or after it could not be opened again.
-    store: Arc<tokio::sync::RwLock<Option<Store>>>,
+    shared: Arc<Shared>,
+    /// Its name; none where it is the only one of its process.
+    name: Option<Instance>,
+    number: AccountNumber,
+    /// What it has for itself in the process.
+    held: Mutex<Held>,
+    /// What every entry of its log has.
+    span: Span,
+    store: StoreSlot,
     setup: RwLock<Setup>,
     turns: TargetLocks,
     runs: ActiveRuns,
@@ -83,22 +93,45 @@ pub struct DaemonState {
     counters: Arc<Counters>,
     unserved: Mutex<Option<Unserved>>,
     started: Timestamp,
-    /// Whether another process took the state over.
-    fenced: AtomicBool,
     /// When the loop turned last.
     turned: Mutex<Instant>,
+    said: Mutex<Said>,
     pub(super) reloading: tokio::sync::Mutex<()>,
 }
 
-/// A store that others use as well.
-pub type StoreGuard = OwnedRwLockReadGuard<Option<Store>, Store>;
+/// What an account says of itself to its process.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Said {
+    /// What it does, in a few words.
+    pub(super) summary: String,
+    /// The jobs whose runs show no sign of life.
+    pub(super) hung: Vec<JobName>,
+    /// How many runs are under way.
+    pub(super) runs: usize,
+}
+
+/// What an account begins with.
+pub(super) struct Begun {
+    pub(super) shared: Arc<Shared>,
+    pub(super) name: Option<Instance>,
+    pub(super) number: AccountNumber,
+    pub(super) held: Held,
+    pub(super) setup: Setup,
+    pub(super) store: Store,
+}
 
 impl DaemonState {
-    pub(super) fn new(setup: Setup, store: Store, clock: &Clock) -> (Arc<Self>, mpsc::UnboundedReceiver<LoopEvent>) {
+    pub(super) fn new(begun: Begun) -> (Arc<Self>, mpsc::UnboundedReceiver<LoopEvent>) {
+        let Begun { shared, name, number, held, setup, store } = begun;
         let (inputs, heard) = mpsc::unbounded_channel();
         let engine = Self {
-            clock: clock.clone(),
-            store: Arc::new(tokio::sync::RwLock::new(Some(store))),
+            started: shared.clock.now(),
+            span: span_of(name.as_ref()),
+            shared,
+            name,
+            number,
+            held: Mutex::new(held),
+            store: StoreSlot::new(store),
             setup: RwLock::new(setup),
             turns: TargetLocks::default(),
             runs: ActiveRuns::default(),
@@ -108,12 +141,60 @@ impl DaemonState {
             stopping: CancelHandle::new(0),
             counters: Arc::default(),
             unserved: Mutex::default(),
-            started: clock.now(),
-            fenced: AtomicBool::new(false),
             turned: Mutex::new(Instant::now()),
+            said: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
         };
         (Arc::new(engine), heard)
+    }
+
+    /// Its name; none where it is the only one of its process.
+    pub(super) fn name(&self) -> Option<&Instance> {
+        self.name.as_ref()
+    }
+
+    /// What it is called in the log.
+    pub(super) fn what(&self) -> &'static str {
+        if self.name.is_some() { "the account" } else { "the daemon" }
+    }
+
+    /// By what its runs are distinguished from those of other accounts.
+    pub(super) fn number(&self) -> AccountNumber {
+        self.number
+    }
+
+    /// What the accounts of its process share.
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// What every entry of its log has.
+    pub fn span(&self) -> &Span {
+        &self.span
+    }
+
+    /// Its name among those who have something for themselves.
+    pub(super) fn owner(&self) -> String {
+        owner_of(self.name.as_ref())
+    }
+
+    /// Has these for itself from now on, in place of those before.
+    pub(super) fn hold(&self, held: Held) {
+        *self.held.lock().unwrap_or_else(PoisonError::into_inner) = held;
+    }
+
+    /// Says how it is; the process hears of what is new.
+    pub(super) fn say(&self, said: Said) {
+        let mut before = self.said.lock().unwrap_or_else(PoisonError::into_inner);
+        if *before != said {
+            *before = said;
+            self.shared.changed.notify_one();
+        }
+    }
+
+    /// What it said last.
+    pub(super) fn said(&self) -> Said {
+        self.said.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// When the daemon began.
@@ -133,7 +214,7 @@ impl DaemonState {
 
     /// The clock.
     pub fn clock(&self) -> &Clock {
-        &self.clock
+        &self.shared.clock
     }
 
     /// The configuration in force. What runs under it keeps it, whatever is in force later.
@@ -175,43 +256,51 @@ impl DaemonState {
         &self.stopping
     }
 
-    /// The store, for as long as the guard is held. One that was lost to an error is opened again first.
+    /// The store, for as long as the guard is held. One that was closed, or lost to an error, is opened again first.
     pub async fn store(&self) -> Result<StoreGuard, store::Error> {
-        let guard = Arc::clone(&self.store).read_owned().await;
-        if let Ok(shared) = OwnedRwLockReadGuard::try_map(guard, Option::as_ref) {
-            return Ok(shared);
-        }
-        let mut slot = Arc::clone(&self.store).write_owned().await;
-        if slot.is_none() {
-            if self.fenced.load(Ordering::Relaxed) {
-                return Err(self.setup().config.state.home.error(store::ErrorKind::Fenced));
-            }
-            *slot = Some(reconcile::open_store(&self.setup().config)?);
-        }
-        let guard = OwnedRwLockWriteGuard::downgrade(slot);
-        Ok(OwnedRwLockReadGuard::map(guard, |store| store.as_ref().expect("it was just opened")))
+        let guard = self.store.shared(&self.setup().config).await;
+        // Which stores are open may be another matter now.
+        self.shared.changed.notify_one();
+        guard
     }
 
     /// The store for one command alone: runs end between two changes first, and no other code uses it meanwhile. When
     /// the result is dropped, the store is opened again for all.
     pub async fn alone(self: &Arc<Self>) -> ExclusiveStore {
         let turn = self.turns.preempt_all().await;
-        let slot = Arc::clone(&self.store).write_owned().await;
+        let slot = self.store.alone().await;
         ExclusiveStore { engine: Arc::clone(self), slot, _turn: turn }
     }
 
     /// Whether another process has taken the state over, or may have: nothing can be done here any more.
     pub(super) fn is_fenced(&self) -> bool {
-        let store = self.store.try_read();
-        self.fenced.load(Ordering::Relaxed) || store.is_ok_and(|store| store.as_ref().is_some_and(is_lost))
+        self.store.is_fenced()
     }
 
     /// Closes the store after it failed; its next user opens it again.
     pub(super) async fn close(&self) {
-        let mut store = self.store.write().await;
-        // One that another process took over is not opened again: this daemon ends, and stands by when it is started again.
-        self.fenced.fetch_or(store.as_ref().is_some_and(is_lost), Ordering::Relaxed);
-        *store = None;
+        self.store.let_go(&mut *self.store.alone().await);
+    }
+
+    /// When the store was asked for last, where it is open.
+    pub(super) fn store_open_since(&self) -> Option<Instant> {
+        self.store.open_since()
+    }
+
+    /// Closes the store until it is needed, unless it is in use. Blocks.
+    pub(super) fn rest_store(&self) {
+        self.store.rest(&self.setup().config);
+    }
+
+    /// What is remembered in the store, and whether its disk is full; without opening it where that is known.
+    pub async fn remembered(&self, config: &Arc<Config>) -> Result<(Remembered, bool), store::Error> {
+        if let Some(known) = self.store.remembered(config).await {
+            return Ok(known);
+        }
+        let store = self.store().await?;
+        let config = Arc::clone(config);
+        let read = move || Ok((Remembered::read(&store, &config)?, store.is_full()));
+        tokio::task::spawn_blocking(read).await.expect("reading a store does not panic")
     }
 
     /// Has jobs run as soon as may be; all of them where none is named.
@@ -270,9 +359,14 @@ impl DaemonState {
     }
 }
 
-/// Whether another process has taken a store over, or may have.
-fn is_lost(store: &Store) -> bool {
-    store.before_sending().is_err_and(|error| matches!(error.kind, store::ErrorKind::Fenced))
+/// How an account is called among those who have something for themselves.
+pub(super) fn owner_of(name: Option<&Instance>) -> String {
+    name.map_or_else(|| "of this daemon".to_owned(), ToString::to_string)
+}
+
+/// What every entry of the log of an account has, where its process has several.
+pub(super) fn span_of(name: Option<&Instance>) -> Span {
+    name.map_or_else(Span::none, |name| tracing::error_span!(parent: None, "account", account = %name))
 }
 
 fn same_place(one: &Path, other: &Path) -> bool {
@@ -283,30 +377,25 @@ fn same_place(one: &Path, other: &Path) -> bool {
 /// The store, for one command alone.
 pub struct ExclusiveStore {
     engine: Arc<DaemonState>,
-    slot: OwnedRwLockWriteGuard<Option<Store>>,
+    slot: OwnedRwLockWriteGuard<Slot>,
     _turn: TargetGuard,
 }
 
 impl ExclusiveStore {
-    /// Takes the store out; opens it where it was lost.
+    /// Takes the store out; opens it where it is not open.
     pub fn take(&mut self) -> Result<Store, store::Error> {
-        match self.slot.take() {
-            Some(store) => Ok(store),
-            None => reconcile::open_store(&self.engine.setup().config),
-        }
+        self.engine.store.take(&mut self.slot, &self.engine.setup().config)
     }
 
     /// Closes the store, for what opens it itself.
     pub fn close(&mut self) {
-        *self.slot = None;
+        self.engine.store.let_go(&mut self.slot);
     }
 }
 
 impl Drop for ExclusiveStore {
     fn drop(&mut self) {
-        if self.slot.is_none() {
-            // Where it can't be opened, the next who needs it says why.
-            *self.slot = reconcile::open_store(&self.engine.setup().config).ok();
-        }
+        // Where it can't be opened, the next who needs it says why.
+        let _ = self.engine.store.fill(&mut self.slot, &self.engine.setup().config);
     }
 }

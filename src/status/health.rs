@@ -25,6 +25,11 @@ impl Health {
         Self { problems: vec![format!("the state can't be read: {reason}")] }
     }
 
+    /// The account does not run.
+    pub fn stopped(reason: &str) -> Self {
+        Self { problems: vec![format!("it does not run: {reason}")] }
+    }
+
     /// Whether all is well.
     pub fn is_good(&self) -> bool {
         self.problems.is_empty()

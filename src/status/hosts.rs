@@ -4,7 +4,9 @@
 //! and then read what is answered. The browser sends that name along: so only requests to a name of this machine are
 //! answered. An address is one: no site can make it point elsewhere.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv6Addr};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use axum::http::header::HOST;
 use axum::http::uri::Authority;
@@ -18,16 +20,24 @@ pub fn host_name() -> String {
     if name.is_empty() { "localhost".to_owned() } else { name }
 }
 
-/// The names that the page answers to, besides addresses.
+/// The names that the page answers to, besides addresses; clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Hosts(Vec<String>);
+pub struct Hosts(Arc<RwLock<BTreeSet<String>>>);
 
 impl Hosts {
     /// The names of this machine, and those that the configuration gives.
     pub(super) fn new(configured: &[String]) -> Self {
         let own = rustix::system::uname().nodename().to_string_lossy().into_owned();
-        let names = ["localhost".to_owned(), own].into_iter().chain(configured.iter().cloned());
-        Self(names.map(|name| plain(&name)).filter(|name| !name.is_empty()).collect())
+        let hosts = Self(Arc::default());
+        hosts.add(&["localhost".to_owned(), own]);
+        hosts.add(configured);
+        hosts
+    }
+
+    /// Adds the names that another account's configuration gives.
+    pub fn add(&self, configured: &[String]) {
+        let names = configured.iter().map(|name| plain(name)).filter(|name| !name.is_empty());
+        self.0.write().unwrap_or_else(PoisonError::into_inner).extend(names);
     }
 
     /// Whether a request is for one of them. One that names none comes from no browser.
@@ -40,7 +50,8 @@ impl Hosts {
         let Ok(authority) = host.parse::<Authority>() else { return false };
         let name = plain(authority.host());
         let v6 = name.strip_prefix('[').and_then(|name| name.strip_suffix(']'));
-        v6.is_some_and(|v6| v6.parse::<Ipv6Addr>().is_ok()) || name.parse::<IpAddr>().is_ok() || self.0.contains(&name)
+        let is_address = v6.is_some_and(|v6| v6.parse::<Ipv6Addr>().is_ok()) || name.parse::<IpAddr>().is_ok();
+        is_address || self.0.read().unwrap_or_else(PoisonError::into_inner).contains(&name)
     }
 }
 

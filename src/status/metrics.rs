@@ -3,6 +3,7 @@
 //! Names follow Prometheus' conventions: base units, `_total` for what only grows, one meaning a name. Labels have few values:
 //! jobs, statuses, actions; never a key or a person (law 11).
 
+use std::collections::HashMap;
 use std::fmt::{self, Display, Write as _};
 
 use jiff::Timestamp;
@@ -123,18 +124,45 @@ const FIGURES: &[Figure] = &[
     },
 ];
 
-/// Writes all of it; without a snapshot only what is known without the state.
+/// What is measured of one account.
+pub(super) struct Measured<'a> {
+    /// Its name, where the process has several: a label of each of its series.
+    pub(super) account: Option<&'a str>,
+    /// Whether it runs.
+    pub(super) is_running: bool,
+    /// How it is; without it only what is known without the state is written.
+    pub(super) snapshot: Option<&'a Snapshot>,
+    /// What came of its requests.
+    pub(super) traffic: &'a Traffic,
+    /// What happened.
+    pub(super) counters: &'a Counters,
+}
+
+/// Writes all of the only account of a process; without a snapshot only what is known without the state.
 pub fn metrics(snapshot: Option<&Snapshot>, traffic: &Traffic, counters: &Counters) -> String {
+    metrics_of(&[Measured { account: None, is_running: true, snapshot, traffic, counters }])
+}
+
+/// Writes all of several accounts.
+pub(super) fn metrics_of(accounts: &[Measured<'_>]) -> String {
     let mut page = Page::default();
     page.head("rosterd_build_info", "gauge", "The version of the program.");
     page.line("rosterd_build_info", &[("version", &env!("CARGO_PKG_VERSION"))], 1.0);
-    page.single("rosterd_state_readable", "gauge", "1 where the state can be read.", flag(snapshot.is_some()));
-    if let Some(snapshot) = snapshot {
-        of_state(&mut page, snapshot);
+    for account in accounts {
+        page.account = account.account.map(str::to_owned);
+        if account.account.is_some() {
+            let help = "1 where the account of a process with several runs.";
+            page.single("rosterd_account_running", "gauge", help, flag(account.is_running));
+        }
+        let readable = flag(account.snapshot.is_some());
+        page.single("rosterd_state_readable", "gauge", "1 where the state can be read.", readable);
+        if let Some(snapshot) = account.snapshot {
+            of_state(&mut page, snapshot);
+        }
+        of_traffic(&mut page, account.traffic);
+        of_process(&mut page, account.counters);
     }
-    of_traffic(&mut page, traffic);
-    of_process(&mut page, counters);
-    page.0
+    page.text()
 }
 
 fn of_state(page: &mut Page, snapshot: &Snapshot) {
@@ -231,13 +259,37 @@ fn seconds(at: Timestamp) -> f64 {
     at.as_millisecond() as f64 / 1000.0
 }
 
-/// The text as it grows.
+/// The text as it grows: each figure with its series, of whichever accounts.
 #[derive(Default)]
-struct Page(String);
+struct Page {
+    figures: Vec<Series>,
+    /// By name, where it stands.
+    places: HashMap<String, usize>,
+    /// Which one is written to.
+    current: usize,
+    /// The account that is written about.
+    account: Option<String>,
+}
+
+/// One figure: its head, and its series.
+struct Series {
+    head: String,
+    lines: String,
+}
 
 impl Page {
+    /// All of it.
+    fn text(self) -> String {
+        self.figures.into_iter().map(|Series { head, lines }| head + &lines).collect()
+    }
+
+    /// Goes to a figure; the first time, at the end.
     fn head(&mut self, name: &str, kind: &str, help: &str) {
-        writeln!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}").expect("memory takes everything");
+        self.current = *self.places.entry(name.to_owned()).or_insert_with(|| {
+            let head = format!("# HELP {name} {help}\n# TYPE {name} {kind}\n");
+            self.figures.push(Series { head, lines: String::new() });
+            self.figures.len() - 1
+        });
     }
 
     fn single(&mut self, name: &str, kind: &str, help: &str, value: f64) {
@@ -250,13 +302,16 @@ impl Page {
     }
 
     fn write(&mut self, name: &str, labels: &[(&str, &dyn Display)], value: f64) -> fmt::Result {
-        self.0.push_str(name);
-        for (at, (label, value)) in labels.iter().enumerate() {
-            let open = if at == 0 { '{' } else { ',' };
-            write!(self.0, "{open}{label}=\"{}\"", escaped(&value.to_string()))?;
+        let text = &mut self.figures[self.current].lines;
+        text.push_str(name);
+        let account = self.account.as_ref().map(|name| ("account", name as &dyn Display));
+        let mut apart = '{';
+        for (label, value) in account.iter().chain(labels) {
+            write!(text, "{apart}{label}=\"{}\"", escaped(&value.to_string()))?;
+            apart = ',';
         }
-        let close = if labels.is_empty() { "" } else { "}" };
-        writeln!(self.0, "{close} {value}")
+        let close = if apart == '{' { "" } else { "}" };
+        writeln!(text, "{close} {value}")
     }
 
     fn histogram(&mut self, name: &str, (label, value): (&str, &dyn Display), times: &Histogram) {

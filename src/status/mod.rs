@@ -6,6 +6,9 @@
 //!                                             └─▶ health    200 or 503
 //! ```
 //!
+//! A [`Board`] has the accounts that one address shows: with several, a page leads to that of each, and metrics and health
+//! name the account.
+//!
 //! Invariants:
 //! - A [`Snapshot`] is plain data, gathered in one go and only by reading. What is made of it is pure.
 //! - Page, metrics and health name no person, not even by key (law 11): jobs, lines and counts only. What a reason says
@@ -17,21 +20,26 @@
 //! Rejected: a registry of metrics that modules write to as they go. Nearly all that is of interest is in the store already
 //! and outlives a restart there; only what nothing remembers ([`Counters`]) is counted in memory.
 
+mod board;
 mod counters;
 mod health;
 mod help;
 mod hosts;
 mod metrics;
+mod overview;
 mod page;
+mod remembered;
 mod server;
 mod snapshot;
 
+pub use board::{Board, Gather, ShownAccount};
 pub use counters::{Counters, Refused};
 pub use health::Health;
-pub use hosts::host_name;
+pub use hosts::{Hosts, host_name};
 pub use metrics::metrics;
 pub use page::{page, unreadable};
-pub use server::{Gather, Server, StartError};
+pub use remembered::{OnSite, Remembered};
+pub use server::{Server, StartError};
 pub use snapshot::{
-    Budget, JobView, LiveJobState, OnSite, Process, Running, Snapshot, SourceFamily, UnreachableChannel, Unserved,
+    Around, Budget, JobView, LiveJobState, Process, Running, Snapshot, SourceFamily, UnreachableChannel, Unserved,
 };

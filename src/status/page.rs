@@ -12,11 +12,11 @@ use super::help;
 use super::snapshot::{JobView, Snapshot};
 use crate::reconcile::{LastRun, Reason, ReasonKind, RejectedRows, Status};
 use crate::record::{Target, redact};
-use crate::text::{markup_of, thousands};
-use crate::web::{When, chart, lasting, templates};
+use crate::text::thousands;
+use crate::web::{When, chart, lasting, sentence, templates};
 
 /// The beginning of every page of this program, and of this one.
-const HEAD: &str = concat!(
+pub(super) const HEAD: &str = concat!(
     "<!DOCTYPE html>\n<html lang=\"en\">\n",
     include_str!("../web/base.html"),
     include_str!("../web/chart.css"),
@@ -32,7 +32,7 @@ static TEMPLATES: LazyLock<Environment<'static>> = LazyLock::new(|| templates(&[
 /// How something is: the class of its box, what it is called, and how bad that is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum Mood {
+pub(super) enum Mood {
     Idle,
     Good,
     Look,
@@ -42,6 +42,8 @@ enum Mood {
 /// What the template is given.
 #[derive(Serialize)]
 struct StatusPage {
+    /// Its own address.
+    path: String,
     title: &'static str,
     mood: Mood,
     alerts: Vec<Alert>,
@@ -72,6 +74,8 @@ struct BudgetPart {
 struct ProcessPart {
     version: &'static str,
     host: String,
+    /// Which of the accounts of this process it is about.
+    account: Option<String>,
     instance: Option<String>,
     running_for: Option<String>,
 }
@@ -139,30 +143,49 @@ struct RowPart {
     why: String,
 }
 
-/// Writes the page.
+/// Writes the page of the only account of a process.
 pub fn page(snapshot: &Snapshot) -> String {
+    page_of(snapshot, None)
+}
+
+/// Writes the page of an account; one of several has a name.
+pub(super) fn page_of(snapshot: &Snapshot, account: Option<&str>) -> String {
     let template = TEMPLATES.get_template("page").expect("it is one of this program");
-    let page = template.render(Value::from(Serde(StatusPage::of(snapshot))));
+    let page = template.render(Value::from(Serde(StatusPage::of(snapshot, account))));
     format!("{HEAD}{}", page.expect("the template fits what it is given"))
+}
+
+/// The page of an account that does not run.
+pub(super) fn stopped(reason: &str) -> String {
+    bad("stopped", "This account does not run", reason)
 }
 
 /// The page where the state can't be read.
 pub fn unreadable(reason: &str) -> String {
-    let reason = markup_of(reason);
+    bad("unknown", "The state can’t be read", reason)
+}
+
+fn bad(title: &str, heading: &str, reason: &str) -> String {
+    let reason = sentence(reason);
     format!(
-        "{HEAD}<title>rosterd: unknown</title>\n</head>\n<body>\n<main>\n<header class=\"bad\">\n<h1>The state can’t be read</h1>\n\
+        "{HEAD}<title>rosterd: {title}</title>\n</head>\n<body>\n<main>\n<header class=\"bad\">\n<h1>{heading}</h1>\n\
          <p>{reason}</p>\n</header>\n</main>\n</body>\n</html>\n"
     )
 }
 
+/// How an account is as a whole.
+pub(super) fn mood_of(snapshot: &Snapshot) -> Mood {
+    let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
+    match worst {
+        _ if snapshot.is_full => Mood::Bad,
+        worst if !snapshot.unheard.is_empty() || snapshot.refused.is_some() => worst.max(Mood::Look),
+        worst => worst,
+    }
+}
+
 impl StatusPage {
-    fn of(snapshot: &Snapshot) -> Self {
-        let worst = snapshot.jobs.iter().map(|job| mood(job).0).max().unwrap_or(Mood::Idle);
-        let mood = match worst {
-            _ if snapshot.is_full => Mood::Bad,
-            worst if !snapshot.unheard.is_empty() || snapshot.refused.is_some() => worst.max(Mood::Look),
-            worst => worst,
-        };
+    fn of(snapshot: &Snapshot, account: Option<&str>) -> Self {
+        let mood = mood_of(snapshot);
         let title = match mood {
             Mood::Bad => "Something is wrong",
             Mood::Look => "Something needs a person",
@@ -177,6 +200,7 @@ impl StatusPage {
         let process = &snapshot.process;
         let running_for = process.started.map(|started| snapshot.at.duration_since(started).as_secs().unsigned_abs());
         Self {
+            path: account.map_or_else(|| "/".to_owned(), |name| format!("/account/{name}")),
             title,
             mood,
             alerts: alerts(snapshot),
@@ -191,6 +215,7 @@ impl StatusPage {
             process: ProcessPart {
                 version: env!("CARGO_PKG_VERSION"),
                 host: process.host.clone(),
+                account: account.map(str::to_owned),
                 instance: process.instance.clone(),
                 running_for: running_for.map(lasting),
             },

@@ -1,15 +1,11 @@
 //! Serves page, metrics and health over HTTP.
-//!
-//! Requests within [`FRESH`] get the same snapshot: a page that is reloaded in haste reads the store no more often than
-//! that.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{RawQuery, Request, State};
+use axum::extract::{Path as UrlPath, RawQuery, Request, State};
 use axum::http::header::{
     CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, REFERRER_POLICY, REFRESH, X_CONTENT_TYPE_OPTIONS,
 };
@@ -17,39 +13,21 @@ use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::Response;
 use axum::routing::get;
-use futures_util::future::BoxFuture;
 use tokio::net::TcpListener;
-use tokio::sync::Mutex;
 
-use super::counters::Counters;
+use super::board::{Board, Gathered, ShownAccount};
 use super::health::Health;
 use super::hosts::Hosts;
-use super::metrics::{self, metrics};
-use super::page::{page, unreadable};
-use super::snapshot::Snapshot;
+use super::metrics::{self, Measured, metrics_of};
+use super::overview::{Row, overview};
+use super::page::{page_of, stopped, unreadable};
 use crate::api::Traffic;
 use crate::web::{self, Limits};
 
-/// How long a snapshot serves all who ask.
-const FRESH: Duration = Duration::from_secs(2);
-/// The longest that gathering one may take.
-const GATHER_MAX: Duration = Duration::from_secs(10);
 const HTML: &str = "text/html; charset=utf-8";
 const TEXT: &str = "text/plain; charset=utf-8";
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-
-/// Where the figures come from.
-pub trait Gather: Send + Sync + 'static {
-    /// The present state, or why it could not be determined; names no person.
-    fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>>;
-
-    /// What came of requests to the service.
-    fn traffic(&self) -> Traffic;
-
-    /// Whether the loop that starts runs has turned not long ago.
-    fn is_alive(&self) -> bool;
-}
 
 /// The page can't be served.
 #[derive(Debug, thiserror::Error)]
@@ -67,15 +45,6 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     hosts: Hosts,
-}
-
-/// A snapshot that several share, or why there is none.
-type Gathered = Result<Arc<Snapshot>, String>;
-
-struct Served {
-    gather: Arc<dyn Gather>,
-    counters: Arc<Counters>,
-    last: Mutex<Option<(Instant, Gathered)>>,
 }
 
 impl Server {
@@ -96,35 +65,22 @@ impl Server {
         self.address
     }
 
+    /// The names under which it is asked; more may be added while it serves.
+    pub fn hosts(&self) -> Hosts {
+        self.hosts.clone()
+    }
+
     /// Serves until it is dropped.
-    pub async fn serve(self, gather: Arc<dyn Gather>, counters: Arc<Counters>) {
-        let served = Arc::new(Served { gather, counters, last: Mutex::default() });
+    pub async fn serve(self, board: Arc<Board>) {
         let router = Router::new()
-            .route("/", get(of_page))
+            .route("/", get(of_all))
+            .route("/account/{name}", get(of_account))
             .route("/metrics", get(of_metrics))
             .route("/healthz", get(of_health))
             .route("/livez", get(of_life))
             .layer(from_fn_with_state(self.hosts, expected))
-            .with_state(served);
+            .with_state(board);
         web::serve(self.listener, router, Limits::STANDARD).await;
-    }
-}
-
-impl Served {
-    async fn snapshot(&self) -> Gathered {
-        let mut last = self.last.lock().await;
-        if let Some((at, snapshot)) = last.as_ref()
-            && at.elapsed() < FRESH
-        {
-            return snapshot.clone();
-        }
-        let gathered = tokio::time::timeout(GATHER_MAX, self.gather.snapshot()).await;
-        let snapshot = match gathered {
-            Ok(snapshot) => snapshot.map(Arc::new),
-            Err(_) => Err(format!("it is in use since {} seconds", GATHER_MAX.as_secs())),
-        };
-        *last = Some((Instant::now(), snapshot.clone()));
-        snapshot
     }
 }
 
@@ -137,39 +93,100 @@ async fn expected(State(hosts): State<Hosts>, request: Request, next: Next) -> R
     answer(StatusCode::MISDIRECTED_REQUEST, TEXT, text.to_owned())
 }
 
-/// Reloads by itself only if the reader asks for that: a page that changes while it is read can't be read by everyone.
-async fn of_page(State(served): State<Arc<Served>>, RawQuery(query): RawQuery) -> Response {
-    let mut response = match served.snapshot().await {
-        Ok(snapshot) => answer(StatusCode::OK, HTML, page(&snapshot)),
-        Err(reason) => answer(StatusCode::SERVICE_UNAVAILABLE, HTML, unreadable(&reason)),
+/// The page of the only account, or all accounts in a table.
+async fn of_all(State(board): State<Arc<Board>>, RawQuery(query): RawQuery) -> Response {
+    let accounts = board.accounts();
+    let response = match &accounts[..] {
+        [only] if only.name.is_none() => shown_page(only).await,
+        _ => {
+            let all = board.snapshots().await;
+            let rows = all.iter().map(|(shown, snapshot)| row_of(shown, snapshot)).collect();
+            answer(StatusCode::OK, HTML, overview(rows))
+        }
     };
+    reloading(response, query)
+}
+
+/// The page of one account of several.
+async fn of_account(
+    State(board): State<Arc<Board>>,
+    UrlPath(name): UrlPath<String>,
+    RawQuery(query): RawQuery,
+) -> Response {
+    match board.account(&name) {
+        Some(shown) => reloading(shown_page(&shown).await, query),
+        None => answer(StatusCode::NOT_FOUND, TEXT, "there is no such account here\n".to_owned()),
+    }
+}
+
+async fn shown_page(shown: &ShownAccount) -> Response {
+    if let Some(reason) = shown.gather.stopped() {
+        return answer(StatusCode::SERVICE_UNAVAILABLE, HTML, stopped(&reason));
+    }
+    match shown.snapshot().await {
+        Ok(snapshot) => answer(StatusCode::OK, HTML, page_of(&snapshot, shown.name.as_deref())),
+        Err(reason) => answer(StatusCode::SERVICE_UNAVAILABLE, HTML, unreadable(&reason)),
+    }
+}
+
+fn row_of<'a>(shown: &'a ShownAccount, snapshot: &'a Gathered) -> Row<'a> {
+    let name = shown.name.as_deref().unwrap_or_default();
+    match (shown.gather.stopped(), snapshot) {
+        (Some(reason), _) => Row::stopped(name, &reason),
+        (None, Ok(snapshot)) => Row::of(name, snapshot),
+        (None, Err(reason)) => Row::unknown(name, reason),
+    }
+}
+
+/// Reloads by itself only if the reader asks for that: a page that changes while it is read can't be read by everyone.
+fn reloading(mut response: Response, query: Option<String>) -> Response {
     if query.as_deref() == Some("reload") {
         response.headers_mut().insert(REFRESH, HeaderValue::from_static("60"));
     }
     response
 }
 
-async fn of_metrics(State(served): State<Arc<Served>>) -> Response {
-    let snapshot = served.snapshot().await.ok();
-    let text = metrics(snapshot.as_deref(), &served.gather.traffic(), &served.counters);
-    answer(StatusCode::OK, metrics::CONTENT_TYPE, text)
+async fn of_metrics(State(board): State<Arc<Board>>) -> Response {
+    let all = board.snapshots().await;
+    let traffic: Vec<Traffic> = all.iter().map(|(shown, _)| shown.gather.traffic()).collect();
+    let measured: Vec<Measured<'_>> = all
+        .iter()
+        .zip(&traffic)
+        .map(|((shown, snapshot), traffic)| Measured {
+            account: shown.name.as_deref(),
+            is_running: shown.gather.stopped().is_none(),
+            snapshot: snapshot.as_deref().ok(),
+            traffic,
+            counters: &shown.counters,
+        })
+        .collect();
+    answer(StatusCode::OK, metrics::CONTENT_TYPE, metrics_of(&measured))
 }
 
-async fn of_health(State(served): State<Arc<Served>>) -> Response {
-    let health = match served.snapshot().await {
-        Ok(snapshot) => Health::of(&snapshot),
-        Err(reason) => Health::unknown(&reason),
-    };
-    if health.is_good() {
+async fn of_health(State(board): State<Arc<Board>>) -> Response {
+    let mut problems = Vec::new();
+    for (shown, snapshot) in board.snapshots().await {
+        let health = match (shown.gather.stopped(), snapshot) {
+            (Some(reason), _) => Health::stopped(&reason),
+            (None, Ok(snapshot)) => Health::of(&snapshot),
+            (None, Err(reason)) => Health::unknown(&reason),
+        };
+        let named = |problem: String| match &shown.name {
+            Some(name) => format!("{name}: {problem}"),
+            None => problem,
+        };
+        problems.extend(health.problems.into_iter().map(named));
+    }
+    if problems.is_empty() {
         answer(StatusCode::OK, TEXT, "ok\n".to_owned())
     } else {
-        answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, health.problems.join("\n") + "\n")
+        answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, problems.join("\n") + "\n")
     }
 }
 
 /// For supervisors: it asks nothing of the store, and says nothing of the jobs.
-async fn of_life(State(served): State<Arc<Served>>) -> Response {
-    if served.gather.is_alive() {
+async fn of_life(State(board): State<Arc<Board>>) -> Response {
+    if board.is_alive() {
         answer(StatusCode::OK, TEXT, "ok\n".to_owned())
     } else {
         answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "the loop that starts runs does not turn\n".to_owned())

@@ -1,26 +1,20 @@
 //! Gathers the state at one moment.
 
-use crate::text::clock_time;
-use std::collections::BTreeMap;
-
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::counters::Refused;
 use super::hosts::host_name;
+use super::remembered::{OnSite, Remembered, RememberedJob};
 use crate::api::BudgetState;
 use crate::config::{Config, Instance, Job};
 use crate::fault::chain;
-use crate::operator;
-use crate::plan::{HoldReason, LeaverAction};
-use crate::queue::{self, State};
-use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
-use crate::record::{JobName, Key, Target, redact};
-use crate::snapshot::{Index, SyncedRecord};
+use crate::reconcile::{self, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
+use crate::record::{JobName, Target};
 use crate::source::Source;
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
+use crate::text::clock_time;
 
 /// How late a run may be before it counts as overdue: the daemon may be on its way up, or at another run.
 const LATE: SignedDuration = SignedDuration::from_mins(5);
@@ -210,13 +204,17 @@ pub struct LiveJobState {
     pub running: Option<Running>,
 }
 
-/// A leaver who is on site, identified by a digest of the key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OnSite {
-    /// The digest.
-    pub mark: u64,
-    /// Since when they are missing from complete reads; `None` for those whose row says that they have left.
-    pub since: Option<Timestamp>,
+/// What is so at the moment of a snapshot, whatever is remembered.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// The rate limit.
+    pub budget: BudgetState,
+    /// The moment.
+    pub at: Timestamp,
+    /// Whether the disk of the state is full.
+    pub is_full: bool,
+    /// What is known of each job by who runs it, in the order of the configuration.
+    pub seen: Vec<LiveJobState>,
 }
 
 impl Snapshot {
@@ -232,22 +230,31 @@ impl Snapshot {
         at: Timestamp,
         see: &dyn Fn(&Job) -> Result<LiveJobState, store::Error>,
     ) -> Result<Self, store::Error> {
-        let pauses = reconcile::pauses(&config.state.home);
-        let view = |job: &Job| JobView::gather(store, job, see(job)?, at);
-        let mut jobs = config.jobs.iter().map(view).collect::<Result<Vec<_>, _>>()?;
-        for job in &mut jobs {
-            let pauses = pauses.as_deref().unwrap_or_default();
-            job.paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
-        }
+        let remembered = Remembered::read(store, config)?;
+        let seen = config.jobs.iter().map(see).collect::<Result<Vec<_>, _>>()?;
+        Ok(Self::of(remembered, config, Around { budget, at, is_full: store.is_full(), seen }))
+    }
+
+    /// Makes it of what is remembered of the jobs of this configuration, and of what is so at the moment.
+    pub fn of(remembered: Remembered, config: &Config, around: Around) -> Self {
+        let Around { budget, at, is_full, seen } = around;
+        let pauses = reconcile::pauses(&config.state.home).unwrap_or_default();
+        let jobs = config.jobs.iter().zip(remembered.jobs).zip(seen);
+        let jobs: Vec<JobView> = jobs
+            .map(|((job, remembered), seen)| {
+                let paused = pauses.iter().find(|pause| pause.scope.stops(&job.name)).cloned();
+                JobView { paused, ..JobView::of(remembered, job, seen, at) }
+            })
+            .collect();
         let requests = jobs.iter().map(|job| job.requests).sum();
-        let is_full = store.is_full() || jobs.iter().any(|job| job.ran_full);
+        let is_full = is_full || jobs.iter().any(|job| job.ran_full);
         let budget = Budget::of(budget, requests, at);
         let process = Process {
             host: host_name(),
             instance: Instance::of(&config.source_path).map(|instance| instance.to_string()),
             started: None,
         };
-        Ok(Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None, process })
+        Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None, process }
     }
 }
 
@@ -265,34 +272,10 @@ impl Budget {
 }
 
 impl JobView {
-    fn gather(store: &Store, job: &Job, seen: LiveJobState, now: Timestamp) -> Result<Self, store::Error> {
+    fn of(remembered: RememberedJob, job: &Job, seen: LiveJobState, now: Timestamp) -> Self {
         let LiveJobState { next, late_from, running } = seen;
-        let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
-        let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
-        for part in job.parts() {
-            queue::briefs(store, &part.name, |change| match &change.state {
-                State::Parked { status, words } => {
-                    parked.push(mark(&[change.key.as_str(), &status.to_string(), words]));
-                }
-                State::Waiting | State::Sent { .. } => {
-                    queued += 1;
-                    requests += change.requests();
-                }
-            })?;
-            for (key, change) in reconcile::held(store, &part.name)? {
-                held += 1;
-                *by_reason.entry(redact(&change.reason.to_string())).or_default() += 1;
-                if change.reason == HoldReason::OnSite {
-                    let known = SyncedRecord::get(store, &part.name, &key)?;
-                    let since = known.and_then(|known| known.gone).map(|gone| gone.since);
-                    on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
-                }
-            }
-        }
-        let mut held_by: Vec<(String, usize)> = by_reason.into_iter().collect();
-        held_by.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
-        let (known, gone) = Index::counts(store, &job.name)?;
-        let state = JobState::load(store, &job.name)?;
+        let RememberedJob { state, recent, known, held, held_set, held_by, on_site, queued, requests, parked, .. } =
+            remembered;
         let late = late_from.filter(|from| running.is_none() && now.duration_since(*from) > LATE);
         let late = late.map(|from| {
             ReasonKind::Late.because(format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)))
@@ -301,19 +284,15 @@ impl JobView {
             let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox));
             waiting.map_err(|error| chain(&error))
         });
-        Ok(Self {
+        Self {
             known,
             held,
-            held_set: operator::held_set(store, job)?,
+            held_set,
             held_by,
             on_site,
             queued,
             parked,
-            oldest_leaver: if gone > 0 && job.leavers.action != LeaverAction::Keep {
-                oldest_leaver(store, job)?
-            } else {
-                None
-            },
+            oldest_leaver: remembered.oldest_leaver,
             overdue: late.or_else(|| reconcile::overdue(job, &state, now)),
             next,
             running,
@@ -321,14 +300,14 @@ impl JobView {
             requests,
             source: SourceFamily::of(job),
             last: state.last,
-            recent: RecentRuns::load(store, &job.name)?,
+            recent,
             reasons: state.reasons,
             ran_full: state.ran_full,
             rejected: state.rejected,
             bad_values: state.bad_values,
             missing: state.missing,
             ..Self::idle(job.name.clone(), job.mapping.target, job.time_zone.clone())
-        })
+        }
     }
 
     /// A job that never ran and has nothing to do.
@@ -371,24 +350,6 @@ impl JobView {
     pub fn local_time(&self, at: Timestamp) -> String {
         clock_time(at, &self.time_zone)
     }
-}
-
-/// Since when the leaver is missing who waits longest for the end of the grace.
-fn oldest_leaver(store: &Store, job: &Job) -> Result<Option<Timestamp>, store::Error> {
-    let index = Index::load(store, &job.name)?;
-    let mut oldest: Option<Timestamp> = None;
-    for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
-        let key = Key::new(index.entry(at).key);
-        let known = key.map(|key| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
-        let since = known.and_then(|known| known.gone).map(|gone| gone.since);
-        oldest = [oldest, since].into_iter().flatten().min();
-    }
-    Ok(oldest)
-}
-
-/// A digest that tells one thing from another without saying what it is.
-fn mark(parts: &[&str]) -> u64 {
-    xxh3_64(parts.join("\u{1f}").as_bytes())
 }
 
 #[cfg(test)]

@@ -39,7 +39,12 @@ impl Socket {
     /// There is something else, or it may not be made.
     pub fn bind(path: &Path, modes: SocketModes) -> io::Result<Self> {
         if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            let is_new = !folder.exists();
             fs::DirBuilder::new().recursive(true).mode(modes.folder).create(folder)?;
+            if is_new {
+                // Whatever the umask is.
+                fs::set_permissions(folder, fs::Permissions::from_mode(modes.folder))?;
+            }
         }
         match fs::symlink_metadata(path) {
             Ok(found) if !found.file_type().is_socket() => {

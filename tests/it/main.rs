@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+mod accounts;
 mod approvals;
 mod book;
 mod cli;

@@ -32,6 +32,8 @@ pub(crate) enum Backend {
 /// What the daemon lends to the command of a caller.
 pub(crate) struct DaemonBackend {
     pub(crate) engine: Arc<DaemonState>,
+    /// Whether the command had the account begin.
+    pub(crate) has_begun: bool,
     pub(crate) call: Call,
     pub(crate) caller: Caller,
     pub(crate) back: ReplyStream,
@@ -179,7 +181,7 @@ impl Backend {
         let ours = lent.engine.setup().config;
         let mut config = match &lent.call.brought.given {
             Some(given) if lent.caller.may_bring_a_configuration() => {
-                config::load_given(given, environment(), needs).map_err(Failure::from)?
+                config::load_given(given, config::environment(), needs).map_err(Failure::from)?
             }
             _ if lent.call.config == ours.source_path => load(&ours.source_path, needs)?,
             _ => {
@@ -222,13 +224,8 @@ impl Backend {
     }
 }
 
-/// The environment as the configuration takes it.
-pub(crate) fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
-}
-
 fn load(path: &Path, needs: Needs) -> Result<Config, Failure> {
-    config::load(path, environment(), needs).map_err(|errors| {
+    config::load(path, config::environment(), needs).map_err(|errors| {
         let found = path.metadata().map_err(|error| error.kind());
         let failure = Failure::from(errors);
         match found {

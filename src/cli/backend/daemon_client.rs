@@ -30,7 +30,7 @@ pub(crate) enum Placement {
 
 /// Has the daemon run a command.
 pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Failure> {
-    let Some(located) = config::locate(&arguments.config, access::environment()) else {
+    let Some(located) = config::locate(&arguments.config, config::environment()) else {
         return Ok(Placement::Here(None));
     };
     let Some(socket) = located.socket else { return Ok(Placement::Here(None)) };
@@ -86,6 +86,49 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
             unreached(arguments, format!("{error}; {words}"))
         }
         Err(error) => Ok(Placement::Here(Some(crate::fault::chain(&error)))),
+    }
+}
+
+/// What the daemon of a configuration answered.
+pub(crate) struct Relayed {
+    pub(crate) exit: u8,
+    pub(crate) out: Vec<u8>,
+    pub(crate) err: Vec<u8>,
+}
+
+impl Answer for Relayed {
+    fn out(&mut self, bytes: &[u8]) {
+        self.out.extend_from_slice(bytes);
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.err.extend_from_slice(bytes);
+    }
+
+    fn file(&mut self, _: &[u8]) {}
+}
+
+/// Has the daemon of the configuration at `path` run a command that reads nothing of the caller's, and keeps what it prints;
+/// `None` where none answers.
+pub(crate) async fn relay(ui: &Ui, path: &Path, command: &[&str]) -> Option<Relayed> {
+    let located = config::locate(path, config::environment())?;
+    let socket = located.socket.filter(|socket| socket.exists())?;
+    let trusted = Trusted { account: located.account.as_ref().and_then(number_of) };
+    let given = located.config.to_string_lossy().into_owned();
+    let call = Call {
+        version: VERSION,
+        arguments: ["--config".to_owned(), given].into_iter().chain(command.iter().map(ToString::to_string)).collect(),
+        config: located.config,
+        state_dir: located.state_dir,
+        paints: ui.paints(),
+        sudo: std::env::var("SUDO_USER").ok(),
+        brings: false,
+        brought: Brought::default(),
+    };
+    let mut relayed = Relayed { exit: 0, out: Vec::new(), err: Vec::new() };
+    match daemon::ask(&socket, trusted, &call, &mut relayed, std::future::pending()).await {
+        Ok(Ok(exit)) => Some(Relayed { exit, ..relayed }),
+        Ok(Err(_)) | Err(_) => None,
     }
 }
 

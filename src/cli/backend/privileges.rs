@@ -18,16 +18,23 @@ use nix::unistd::{Uid, User, geteuid, initgroups, setgid, setuid};
 use crate::cli::ui::{Failure, Message};
 use crate::config::{Account, Config, StateOptions};
 use crate::history::acting_user;
+use crate::secret::Unusable;
 
 /// Becomes the state's account, where this is root and that another.
 pub(crate) fn become_owner(config: &mut Config) -> Result<(), Failure> {
-    let Some(user) = other(&config.state)? else { return Ok(()) };
-    // Who decides is asked, and secrets are read, while it can be done.
-    acting_user();
-    config.hold_secrets().map_err(|unusable| {
+    hold_secrets(config).map_err(|unusable| {
         Failure::usage(Message(format!("the secret in {} {}", unusable.path.display(), unusable.problem)))
     })?;
-    become_user(&user)
+    become_owner_of(&config.state)
+}
+
+/// Asks who decides, and reads the secrets of a configuration, while that can be done; nothing where this stays who it is.
+pub(crate) fn hold_secrets(config: &mut Config) -> Result<(), Unusable> {
+    if matches!(other(&config.state), Ok(Some(_))) {
+        acting_user();
+        config.hold_secrets()?;
+    }
+    Ok(())
 }
 
 /// The same for a configuration that can't be used.

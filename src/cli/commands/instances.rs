@@ -1,20 +1,26 @@
 //! `rosterd status --all`: every account on this machine.
 //!
-//! Each account's status is a process of its own: root becomes the owner of an account's state for good, and two accounts
-//! may have two owners.
+//! What a daemon runs is asked by its socket, many at a time. Any other account's status is a process of its own: root becomes
+//! the owner of an account's state for good, and two accounts may have two owners.
 
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
+use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 
+use crate::cli::backend::daemon_client::{self, Relayed};
 use crate::cli::ui::screen::marked;
 use crate::cli::ui::{Exit, Failure, Message, Paint, Ui};
-use crate::config::Instance;
+use crate::config::{Instance, is_of_accounts};
 
+/// Accounts that are asked at the same time: as many of a user's commands as a daemon runs at least.
+const AT_ONCE: usize = 8;
 /// The file of the account without a name.
 const NAMELESS: &str = "config.toml";
+/// The folder of the accounts of one process, beside the other configurations.
+const ACCOUNTS: &str = "accounts";
 
 /// An account, and what its status was.
 struct InstanceState {
@@ -26,28 +32,19 @@ struct InstanceState {
     err: String,
 }
 
-/// Shows the status of every configuration in the folder of `config`.
-pub(crate) fn status(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
-    let folder = match config.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
+/// Shows the status of every configuration in a folder.
+pub(crate) async fn status(ui: &Ui, folder: &Path) -> Result<Exit, Failure> {
     let files = configurations(folder)
         .map_err(|error| Failure::usage(Message(format!("the configurations in {}: {error}", folder.display()))))?;
     if files.is_empty() {
         let none = Message(format!("there is no configuration in {}", folder.display()));
         return Err(Failure::usage(none).hint("name one of the folder's files with --config"));
     }
-    let seen: Vec<InstanceState> = files
-        .into_iter()
-        .map(|(name, config)| {
-            let output = ask(ui, &config).map_err(Failure::failed)?;
-            // Ended by a signal: no code of its own.
-            let exit = output.status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-            Ok(InstanceState { name, config, exit, out: text(&output.stdout), err: text(&output.stderr) })
-        })
-        .collect::<Result<_, Failure>>()?;
+    let asked = futures_util::stream::iter(files).map(|(name, config)| async move {
+        let state = ask(ui, name, config).await;
+        state.map_err(Failure::failed)
+    });
+    let seen: Vec<InstanceState> = asked.buffered(AT_ONCE).try_collect().await?;
     if ui.json {
         ui.document(&json!({"version": 1, "instances": seen.iter().map(document).collect::<Vec<_>>()}));
     } else {
@@ -56,12 +53,24 @@ pub(crate) fn status(ui: &Ui, config: &Path) -> Result<Exit, Failure> {
     Ok(worst(seen.iter().map(|seen| seen.exit)))
 }
 
-/// The configurations in a folder, by name; the one without a name comes first.
+/// The configurations in a folder, by name; the one without a name comes first, and the accounts of one process that lie in a
+/// folder below come last.
 fn configurations(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut found = listed(folder)?;
+    let below = folder.join(ACCOUNTS);
+    if !is_of_accounts(folder) && is_of_accounts(&below) && below.is_dir() {
+        // One that this user may not see hides no other.
+        found.extend(listed(&below).unwrap_or_default());
+    }
+    Ok(found)
+}
+
+fn listed(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+    let has_nameless = !is_of_accounts(folder);
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder)? {
         let path = entry?.path();
-        if path.file_name().is_some_and(|name| name == NAMELESS) {
+        if has_nameless && path.file_name().is_some_and(|name| name == NAMELESS) {
             found.push((String::new(), path));
         } else if let Some(instance) = Instance::named_by(&path) {
             found.push((instance.to_string(), path));
@@ -71,14 +80,28 @@ fn configurations(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-fn ask(ui: &Ui, config: &Path) -> io::Result<Output> {
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg("--config").arg(config).arg("status");
-    if ui.json {
-        command.arg("--json");
+/// The folder in which a configuration lies.
+pub(crate) fn folder_of(config: &Path) -> &Path {
+    match config.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
     }
+}
+
+async fn ask(ui: &Ui, name: String, config: PathBuf) -> io::Result<InstanceState> {
+    let form = if ui.json { &["status", "--json"][..] } else { &["status"] };
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if let Some(Relayed { exit, out, err }) = daemon_client::relay(ui, &config, form).await {
+        return Ok(InstanceState { name, config, exit, out: text(&out), err: text(&err) });
+    }
+    let mut command = Command::new(std::env::current_exe()?);
+    command.arg("--config").arg(&config).args(form).stdin(Stdio::null());
     command.args(["--color", if ui.paints().0 { "always" } else { "never" }]);
-    command.output()
+    let ran = tokio::task::spawn_blocking(move || command.output()).await;
+    let Output { status, stdout, stderr } = ran.map_err(io::Error::other)??;
+    // Ended by a signal: no code of its own.
+    let exit = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
+    Ok(InstanceState { name, config, exit, out: text(&stdout), err: text(&stderr) })
 }
 
 fn document(seen: &InstanceState) -> Value {

@@ -22,6 +22,10 @@ const FILES: &[(&str, &str)] = &[
         "The configuration; see rosterd.toml(5). /usr/share/doc/rosterd/config.example.toml shows every key.",
     ),
     ("/etc/rosterd/NAME.toml", "The configuration of one of several accounts (--instance NAME, rosterd@NAME.service)."),
+    (
+        "/etc/rosterd/accounts/NAME.toml",
+        "The configuration of one of the accounts that share a process (rosterd run --accounts, rosterd-accounts.service).",
+    ),
     ("/var/lib/rosterd", "What is remembered between runs, and the audit files. Personal data; mode 0700."),
     (
         "/etc/credstore/rosterd.client_secret",

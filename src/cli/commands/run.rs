@@ -1,40 +1,95 @@
 //! `rosterd run` and `rosterd reload`.
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::json;
 
-use crate::cli::backend::{Backend, interrupt, session, startup_failure};
+use crate::cli::args::RunArgs;
+use crate::cli::backend::{Backend, interrupt, privileges, session, startup_failure};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
-use crate::config::Needs;
-use crate::daemon::{self, Commands, ReloadRefusal, StartError};
+use crate::config::{self, Config, Instance, MARK, Needs};
+use crate::daemon::{self, Accounts, AccountsFolder, Commands, FolderError, ReloadRefusal, ServeError, StartError};
+use crate::secret::Unusable;
 
-pub(crate) async fn run(host: &Backend, commands: Arc<dyn Commands>) -> Result<Exit, Failure> {
+pub(crate) async fn run(host: &Backend, args: RunArgs, commands: Arc<dyn Commands>) -> Result<Exit, Failure> {
+    let accounts = match args.accounts {
+        Some(dir) => several(&dir)?,
+        None => one(host).await?,
+    };
+    // The daemon does, as the first thing of all.
+    interrupt::are_heard();
+    daemon::serve(accounts, &Clock::system(), commands).await.map_err(|error| match error {
+        ServeError::Account(error) => of_account(error),
+        error @ ServeError::None { .. } => Failure::usage(error).hint("`rosterd check -c FILE` says more of each"),
+        ServeError::Folder(error) => of_folder(error),
+        error => Failure::failed(error),
+    })?;
+    Ok(Exit::Done)
+}
+
+/// The account of the one configuration.
+async fn one(host: &Backend) -> Result<Accounts, Failure> {
     let config = match session::daemons_configuration(host) {
         Ok(config) => config,
         Err(failure) => {
-            startup_failure::tell_of_configuration(host, &failure).await;
+            if let Backend::Here(path) = host {
+                startup_failure::tell_of_configuration(path, &failure).await;
+            }
             return Err(failure);
         }
     };
     let config = Arc::try_unwrap(config).unwrap_or_else(|config| (*config).clone());
-    let (home, notify, socket) = (config.state.home.clone(), config.notify.clone(), config.control.socket.clone());
-    // The daemon does, as the first thing of all.
-    interrupt::are_heard();
-    let served = daemon::serve(config, &Clock::system(), commands).await;
-    if let Err(error) = &served {
-        startup_failure::tell(&home, &notify, socket.as_deref(), error).await;
+    Ok(Accounts::One(Box::new(config)))
+}
+
+/// The accounts of a folder. Root becomes the account that their states belong to: the first one that says so is believed, and
+/// one whose state is another's can't be used.
+fn several(dir: &Path) -> Result<Accounts, Failure> {
+    let folder = AccountsFolder::open(dir).map_err(of_folder)?;
+    let files = folder.accounts().map_err(of_folder)?;
+    let mut loaded: Vec<(Instance, PathBuf, Result<Config, StartError>)> = files
+        .into_values()
+        .map(|(name, path)| {
+            let config = config::load(&path, config::environment(), Needs::Jobs).map_err(StartError::from);
+            (name, path, config)
+        })
+        .collect();
+    for config in loaded.iter_mut().map(|(_, _, config)| config) {
+        let Ok(usable) = config else { continue };
+        usable.warnings.iter().for_each(|warning| tracing::warn!(warning, "{warning}"));
+        if let Err(Unusable { path, problem }) = privileges::hold_secrets(usable) {
+            *config = Err(StartError::Secret { path, problem });
+        }
     }
-    served.map_err(|error| match error {
+    let state = loaded.iter().find_map(|(_, _, config)| config.as_ref().ok()).map(|config| config.state.clone());
+    let remains = || loaded.iter().find_map(|(_, path, _)| Some(config::remains(path, config::environment())?.state));
+    if let Some(state) = state.or_else(remains) {
+        privileges::become_owner_of(&state)?;
+    }
+    Ok(Accounts::Folder(folder, loaded))
+}
+
+fn of_account(error: StartError) -> Failure {
+    match error {
         StartError::Store(error) => Failure::from(error),
         StartError::Client(error) => error.into(),
-        error @ StartError::Notify(_) => Failure::usage(error),
+        StartError::Config(errors) => errors.into(),
+        error @ (StartError::Notify(_) | StartError::Conflict(_) | StartError::Secret { .. }) => Failure::usage(error),
         error @ StartError::Socket { .. } => Failure::usage(error)
             .hint("set control.socket to a path in a folder that this user may write to; \"\" does without"),
         error => Failure::failed(error),
-    })?;
-    Ok(Exit::Done)
+    }
+}
+
+fn of_folder(error: FolderError) -> Failure {
+    let hint = match &error {
+        FolderError::Unmarked { dir, .. } => format!("make it one: touch {}", dir.join(MARK).display()),
+        FolderError::Empty { .. } => "an account NAME has its configuration in NAME.toml".to_owned(),
+        _ => "name a folder with a configuration for each account".to_owned(),
+    };
+    Failure::usage(error).hint(hint)
 }
 
 pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
@@ -47,7 +102,9 @@ pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
         );
     };
     let path = lent.engine.setup().config.source_path.clone();
-    let warnings = lent.engine.reload().await.map_err(|refusal| {
+    // It was loaded just now where this had the account begin.
+    let reloaded = if lent.has_begun { Ok(Vec::new()) } else { lent.engine.reload().await };
+    let warnings = reloaded.map_err(|refusal| {
         let kept = "the configuration before stays in force";
         match refusal {
             ReloadRefusal::Config(errors) => Failure::from(errors).hint(kept),

@@ -12,22 +12,30 @@ use crate::config::{Config, Job, Needs};
 use crate::daemon;
 use crate::notify::NoticeStore;
 use crate::reconcile::{self, JobState, Status};
-use crate::status::{Health, JobView, LiveJobState, Refused, Snapshot, UnreachableChannel, Unserved};
+use crate::status::{Around, Health, JobView, LiveJobState, Refused, Snapshot, UnreachableChannel, Unserved};
 use crate::store::{self, Store};
 use crate::text::counted;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
-    let store = host.store(&config).await?;
-    let clock = Clock::system();
-    // Pauses that can't be read are an error here, though the page is shown without them.
-    reconcile::pauses(&config.state.home).map_err(Failure::failed)?;
-    let now = clock.now();
-    let budget = match host {
-        Backend::Here(_) => BudgetState::of(&config.api, &clock),
-        Backend::Daemon(lent) => lent.engine.setup().client.budget(),
+    let (clock, home) = (Clock::system(), &config.state.home);
+    let at = clock.now();
+    let snapshot = match host {
+        Backend::Here(_) => {
+            let store = host.store(&config).await?;
+            // Pauses that can't be read are an error here, though the page is shown without them.
+            reconcile::pauses(home).map_err(Failure::failed)?;
+            let budget = BudgetState::of(&config.api, &clock);
+            Snapshot::gather(&store, &config, budget, at, &|job| without_daemon(&store, job, at))?
+        }
+        Backend::Daemon(lent) => {
+            let (remembered, is_full) = lent.engine.remembered(&config).await?;
+            reconcile::pauses(home).map_err(Failure::failed)?;
+            let seen = config.jobs.iter().map(|job| lent.engine.seen(&job.name)).collect();
+            let budget = lent.engine.setup().client.budget();
+            Snapshot::of(remembered, &config, Around { budget, at, is_full, seen })
+        }
     };
-    let snapshot = Snapshot::gather(&store, &config, budget, now, &|job| seen(host, &store, job, now))?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
     let (refused, unserved) = match host {
@@ -95,10 +103,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
 
 /// What is known of a job besides the store. Without the daemon it is due the first time after the last run, and where that
 /// is past, the daemon makes it up when it begins.
-fn seen(host: &Backend, store: &Store, job: &Job, now: Timestamp) -> Result<LiveJobState, store::Error> {
-    if let Backend::Daemon(lent) = host {
-        return Ok(lent.engine.seen(&job.name));
-    }
+fn without_daemon(store: &Store, job: &Job, now: Timestamp) -> Result<LiveJobState, store::Error> {
     let Some(schedule) = &job.schedule else { return Ok(LiveJobState::default()) };
     let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
     let served = daemon::served(store, &job.name)?.max(last);

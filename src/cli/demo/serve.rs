@@ -18,6 +18,7 @@ use signal_hook_tokio::Signals;
 use tokio::net::TcpStream;
 
 use super::fixture::{DemoEnv, DemoPerson};
+use crate::cli::args::RunArgs;
 use crate::cli::commands::run;
 use crate::cli::ui::Failure;
 use crate::daemon::Commands;
@@ -41,7 +42,7 @@ pub(super) async fn serve(
     ground.heading("It goes on by itself: the daemon");
     lay_out(ground, rows)?;
     let host = ground.host();
-    let mut daemon = pin!(run::run(&host, commands));
+    let mut daemon = pin!(run::run(&host, RunArgs::default(), commands));
     let mut shows = pin!(show(ground, page));
     loop {
         tokio::select! {

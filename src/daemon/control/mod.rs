@@ -22,11 +22,15 @@
 
 mod call;
 mod client;
+mod door;
 mod frame;
 mod places;
 mod server;
 
 pub use call::{Brought, Call, Caller, VERSION};
 pub use client::{Answer, Trusted, Unreachable, ask};
-pub(super) use server::Listener;
+pub use door::Reached;
+pub(super) use door::{Behind, Door, Retry};
+pub(super) use places::CallerPlaces;
+pub(super) use server::{Callers, Listener};
 pub use server::{Commands, ReplyStream};

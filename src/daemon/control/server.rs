@@ -9,11 +9,11 @@ use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 
 use super::call::{Call, Caller};
+use super::door::{Door, Reached};
 use super::frame::{self, FrameKind};
-use super::places::{CallSlots, PLACES};
+use super::places::{CallSlots, CallerPlaces, PLACES};
 use crate::admission::{Admission, Silence};
 use crate::daemon::shutdown::{CancelHandle, CancelToken};
-use crate::daemon::state::DaemonState;
 use crate::web::{Listener as _, Socket, SocketModes};
 
 /// Its owner and its group may use the socket; others of the machine find nothing in its folder.
@@ -30,8 +30,11 @@ pub trait Commands: Send + Sync + 'static {
     /// How many bytes a caller may bring along for a command.
     fn brings_at_most(&self, call: &Call) -> u32;
 
+    /// Whether it asks for a new configuration to be taken: that may begin an account that does not run.
+    fn asks_to_reload(&self, call: &Call) -> bool;
+
     /// Runs a command to its end and returns its exit code. May block: it is called on a thread of its own.
-    fn carry_out(&self, engine: &Arc<DaemonState>, call: Call, caller: Caller, back: ReplyStream) -> u8;
+    fn carry_out(&self, reached: Reached, call: Call, caller: Caller, back: ReplyStream) -> u8;
 }
 
 /// The way back to a caller.
@@ -90,8 +93,13 @@ impl Callers {
 
 impl Listener {
     /// Listens on `path`. Replaces a socket without a listener: its daemon was killed.
-    pub(in crate::daemon) fn bind(path: &Path) -> io::Result<Self> {
-        Ok(Self { socket: Socket::bind(path, MODES)?, places: CallSlots::new() })
+    pub(in crate::daemon) fn bind(path: &Path, places: &Arc<CallerPlaces>) -> io::Result<Self> {
+        Ok(Self { socket: Socket::bind(path, MODES)?, places: CallSlots::new(places) })
+    }
+
+    /// Where it listens.
+    pub(in crate::daemon) fn path(&self) -> &Path {
+        self.socket.path()
     }
 
     /// The callers that are served.
@@ -100,7 +108,7 @@ impl Listener {
     }
 
     /// Serves callers for as long as it is polled.
-    pub(in crate::daemon) async fn serve(&self, engine: &Arc<DaemonState>, commands: &Arc<dyn Commands>) {
+    pub(in crate::daemon) async fn serve(&self, door: &Arc<Door>, commands: &Arc<dyn Commands>) {
         let mut admission = Admission::new(CONNECTIONS_MAX);
         loop {
             let stream = match self.socket.next().await {
@@ -113,9 +121,9 @@ impl Listener {
             };
             // Where all have said what they want they are no more than there are places, and none is closed.
             admission.make_room().await;
-            let (engine, commands, places) = (Arc::clone(engine), Arc::clone(commands), Arc::clone(&self.places));
+            let (door, commands, places) = (Arc::clone(door), Arc::clone(commands), Arc::clone(&self.places));
             admission.admit(|silence| async move {
-                if let Err(error) = heard(stream, engine, commands, &places, &silence).await {
+                if let Err(error) = heard(stream, &door, commands, &places, &silence).await {
                     tracing::debug!(%error, "a caller of the socket went away: {error}");
                 }
             });
@@ -126,9 +134,9 @@ impl Listener {
 /// Hears what a caller wants, and does it.
 async fn heard(
     mut stream: UnixStream,
-    engine: Arc<DaemonState>,
+    door: &Door,
     commands: Arc<dyn Commands>,
-    places: &Arc<CallSlots>,
+    places: &CallSlots,
     silence: &Silence,
 ) -> io::Result<()> {
     let caller = Caller { uid: stream.peer_cred()?.uid() };
@@ -144,9 +152,10 @@ async fn heard(
         return elsewhere(stream, "the daemon does not understand this program: they are of different versions").await;
     };
     drop(json);
-    if let Some(words) = engine.rejected_by_config(&call) {
-        return elsewhere(stream, &words).await;
-    }
+    let reached = match door.enter(&call, commands.asks_to_reload(&call)).await {
+        Ok(reached) => reached,
+        Err(words) => return elsewhere(stream, &words).await,
+    };
     let _place = match place {
         Ok(place) => place,
         Err(words) => return elsewhere(stream, &words).await,
@@ -157,13 +166,13 @@ async fn heard(
         let Some((FrameKind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
         call.brought = serde_json::from_slice(&json)?;
     }
-    answer(stream, engine, commands, call, caller).await
+    answer(stream, reached, commands, call, caller).await
 }
 
 /// Runs a command and sends back what it prints.
 async fn answer(
     stream: UnixStream,
-    engine: Arc<DaemonState>,
+    reached: Reached,
     commands: Arc<dyn Commands>,
     call: Call,
     caller: Caller,
@@ -171,8 +180,11 @@ async fn answer(
     let (mut from, mut to) = stream.into_split();
     let stop = CancelHandle::new(0);
     let (frames, mut written) = mpsc::unbounded_channel();
-    let back = ReplyStream { frames, ending: CancelToken::by([&stop, engine.stopping()]) };
-    let work = tokio::task::spawn_blocking(move || commands.carry_out(&engine, call, caller, back));
+    let back = ReplyStream { frames, ending: CancelToken::by([&stop, reached.engine.stopping()]) };
+    let work = tokio::task::spawn_blocking(move || {
+        let span = reached.engine.span().clone();
+        span.in_scope(|| commands.carry_out(reached, call, caller, back))
+    });
     let hears = async {
         // Whatever comes means the same: the caller was asked to end, or is gone.
         let _ = frame::read(&mut from, 0).await;

@@ -45,17 +45,7 @@ impl World {
 
     /// The same with these arguments, and a command that the test prepares.
     pub(crate) fn daemon_with(&self, arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> Daemon {
-        let log = self.dir().join("daemon.log");
-        let mut command = self.command(arguments);
-        command.stdout(Stdio::null()).stderr(File::options().append(true).create(true).open(&log).unwrap());
-        prepare(&mut command);
-        let mut daemon = Daemon { child: command.spawn().unwrap(), log };
-        eventually("the daemon answers", || {
-            let ended = daemon.child.try_wait().unwrap();
-            assert!(ended.is_none(), "it ended with {ended:?}: {}", daemon.log());
-            self.answers()
-        });
-        daemon
+        Daemon::start(self.command(arguments), self.dir().join("daemon.log"), prepare, |_| self.answers())
     }
 
     /// Fails where more runs began within a second than one that makes up for all that were missed, and one or two that were
@@ -85,6 +75,24 @@ impl World {
 }
 
 impl Daemon {
+    /// Starts it as the test prepares it, and waits until it is up.
+    pub(crate) fn start(
+        mut command: Command,
+        log: PathBuf,
+        prepare: impl FnOnce(&mut Command),
+        mut is_up: impl FnMut(&Self) -> bool,
+    ) -> Self {
+        command.stdout(Stdio::null()).stderr(File::options().append(true).create(true).open(&log).unwrap());
+        prepare(&mut command);
+        let mut daemon = Self { child: command.spawn().unwrap(), log };
+        eventually("the daemon answers", || {
+            let ended = daemon.child.try_wait().unwrap();
+            assert!(ended.is_none(), "it ended with {ended:?}: {}", daemon.log());
+            is_up(&daemon)
+        });
+        daemon
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
@@ -139,7 +147,11 @@ pub(crate) struct Manager {
 
 impl Manager {
     pub(crate) fn listen(world: &World) -> Self {
-        let path = world.dir().join("notify.sock");
+        Self::at(world.dir().join("notify.sock"))
+    }
+
+    /// The same at a place.
+    pub(crate) fn at(path: PathBuf) -> Self {
         let socket = UnixDatagram::bind(&path).unwrap();
         socket.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
         Self { socket, path, heard: Vec::new() }

@@ -33,7 +33,7 @@ fn name(arguments: &[&str]) -> Option<&'static str> {
         "sync" => "sync",
         "apply" => "apply",
         "plan" => "plan",
-        "status" if has("--all") => "status-all",
+        "status" if has("--all") || has("--accounts") => "status-all",
         "status" => "status",
         "history" if words.len() > 1 && !has("--limit") => "history-run",
         "history" => "history",

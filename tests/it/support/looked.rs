@@ -7,7 +7,7 @@ use std::sync::Arc;
 use rosterd::api::{Client, Traffic};
 use rosterd::clock::Clock;
 use rosterd::config::Config;
-use rosterd::status::{Counters, Gather, LiveJobState, Server, Snapshot};
+use rosterd::status::{Board, Counters, Gather, LiveJobState, Server, ShownAccount, Snapshot};
 use rosterd::store::{self, Home, Store};
 use tokio::runtime::Runtime;
 
@@ -80,7 +80,8 @@ impl Served {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let server = runtime.block_on(Server::bind("127.0.0.1:0".parse().unwrap(), &[])).unwrap();
         let (address, counters) = (server.address(), Arc::new(Counters::default()));
-        runtime.spawn(server.serve(Arc::new(Fresh { config: world.checked(), open, is_alive }), Arc::clone(&counters)));
+        let fresh = Arc::new(Fresh { config: world.checked(), open, is_alive });
+        runtime.spawn(server.serve(Board::of(ShownAccount::new(None, fresh, Arc::clone(&counters)))));
         Self { _runtime: runtime, address, counters }
     }
 

@@ -1,5 +1,6 @@
 //! What the tests share: a folder with a configuration and a CSV file, a service in this process, and the real binary.
 
+pub(crate) mod accounts;
 pub(crate) mod answering;
 pub(crate) mod authority;
 pub(crate) mod caller;

@@ -1,0 +1,316 @@
+//! Begins an account, and ends it.
+
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::sync::{oneshot, watch};
+use tokio::task::{JoinHandle, JoinSet};
+use tracing::Instrument as _;
+
+use super::claims::{Conflict, credential_of, places_of};
+use super::shared::Shared;
+use crate::config::{self, Config, Instance, Needs};
+use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, Retry};
+use crate::daemon::event::Event;
+use crate::daemon::event_loop::{Service, timed};
+use crate::daemon::monitors::LiveView;
+use crate::daemon::runs::AccountNumber;
+use crate::daemon::shutdown::CancelToken;
+use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
+use crate::daemon::systemd::Manager;
+use crate::daemon::{decisions, inbox_watch, monitors};
+use crate::reconcile;
+use crate::status::{ShownAccount, Unserved};
+use crate::store::{self, Store};
+
+/// How long it waits for a state that a command has, and how often it looks. The service manager tries again after that.
+const IN_USE_MAX: Duration = Duration::from_secs(5);
+const IN_USE_PAUSE: Duration = Duration::from_millis(50);
+/// How often an account that stands by tries to claim its state.
+pub(super) const CLAIM_EVERY: Duration = Duration::from_secs(2);
+
+/// How long it waits at the end until each caller has read its answer.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+
+/// Why an account could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StartError {
+    /// Its configuration can't be used.
+    #[error(transparent)]
+    Config(#[from] config::Errors),
+    /// A secret can't be read.
+    #[error("the secret in {} {problem}", path.display())]
+    Secret {
+        /// Where it should be.
+        path: PathBuf,
+        /// Why not.
+        problem: String,
+    },
+    /// Another account of the process has what is its own.
+    #[error(transparent)]
+    Conflict(#[from] Conflict),
+    /// The state can't be used.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// The credential or a certificate can't be used.
+    #[error(transparent)]
+    Client(#[from] crate::api::Error),
+    /// The socket can't be used.
+    #[error("the control socket {} can't be used", path.display())]
+    Socket {
+        /// Where it should be.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        error: std::io::Error,
+    },
+    /// Notices can't be sent.
+    #[error(transparent)]
+    Notify(#[from] crate::notify::SetupError),
+    /// It broke off on its way.
+    #[error("it broke off: {0}")]
+    BrokenOff(String),
+}
+
+/// Which account it is, whether it runs or not.
+#[derive(Clone, Debug)]
+pub(super) struct Identity {
+    /// Its name; none where it is the only one of its process.
+    pub(super) name: Option<Instance>,
+    pub(super) number: AccountNumber,
+    /// Its configuration file.
+    pub(super) path: PathBuf,
+}
+
+/// With what an account begins.
+pub(super) struct Start {
+    /// Its configuration, or why it can't be used; without it, it is loaded.
+    pub(super) config: Option<Result<Config, StartError>>,
+    /// Dropped when it has what is its own, or does not begin.
+    pub(super) after: oneshot::Sender<()>,
+}
+
+/// The socket of an account, with the door behind it; it outlives what the account is at the moment.
+pub(super) struct Entrance {
+    pub(super) door: Arc<Door>,
+    commands: Arc<dyn Commands>,
+    listening: tokio::sync::Mutex<Option<Listening>>,
+}
+
+struct Listening {
+    path: PathBuf,
+    task: JoinHandle<()>,
+    callers: Callers,
+}
+
+/// An account that runs.
+pub(super) struct RunningAccount {
+    pub(super) engine: Arc<DaemonState>,
+    /// Ends when the account is asked to.
+    task: JoinHandle<Result<(), store::Error>>,
+}
+
+impl Entrance {
+    pub(super) fn new(commands: &Arc<dyn Commands>, retry: Retry) -> Arc<Self> {
+        Arc::new(Self {
+            door: Door::closed(retry),
+            commands: Arc::clone(commands),
+            listening: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// Listens on `path` from now on, and nowhere else. Who was heard before is answered.
+    pub(super) async fn listen(&self, path: Option<&Path>, shared: &Shared) -> std::io::Result<()> {
+        let mut listening = self.listening.lock().await;
+        if listening.as_ref().map(|listening| listening.path.as_path()) == path {
+            return Ok(());
+        }
+        let before = listening.take();
+        let mut bound = path.map(|path| Listener::bind(path, &shared.callers)).transpose();
+        if let Ok(listener) = &mut bound
+            && let Some(listener) = listener.take()
+        {
+            let (door, commands) = (Arc::clone(&self.door), Arc::clone(&self.commands));
+            let (path, callers) = (listener.path().to_owned(), listener.callers());
+            let task = tokio::spawn(async move { listener.serve(&door, &commands).await });
+            *listening = Some(Listening { path, task, callers });
+        }
+        if let Some(before) = before {
+            before.end().await;
+        }
+        bound.map(drop)
+    }
+
+    /// Listens no more, once callers have their answers.
+    pub(super) async fn close(&self) {
+        if let Some(listening) = self.listening.lock().await.take() {
+            listening.end().await;
+        }
+    }
+}
+
+impl Listening {
+    async fn end(self) {
+        self.task.abort();
+        // The socket's file goes with its listener.
+        let _ = self.task.await;
+        self.callers.gone(ANSWER_MAX).await;
+    }
+}
+
+/// Begins an account under a configuration; without one it is loaded.
+///
+/// # Errors
+///
+/// Why it can't begin; then it has nothing.
+pub(super) async fn begin(
+    shared: &Arc<Shared>,
+    identity: &Identity,
+    start: Start,
+    entrance: &Entrance,
+) -> Result<RunningAccount, StartError> {
+    let Start { config, after } = start;
+    let config = match config {
+        Some(config) => config?,
+        None => config::load(&identity.path, config::environment(), Needs::Jobs)?,
+    };
+    let setup = Setup::new(config, &shared.clock)?;
+    let own = places_of(&setup.config).into_iter().chain([credential_of(&setup.config, &setup.client)]);
+    let held = shared.claims.take(&identity.owner(), own.collect())?;
+    drop(after);
+    let store = opened(&setup.config, shared, identity).await?;
+    let jobs = timed(&setup, &store)?;
+    let config = Arc::clone(&setup.config);
+    let (shared, name, number) = (Arc::clone(shared), identity.name.clone(), identity.number);
+    let (engine, inputs) = DaemonState::new(Begun { shared, name, number, held, setup, store });
+    let teller = monitors::teller(&config, engine.counters())?;
+    // Before the socket: a client that finds the daemon there finds its page too.
+    let shared = engine.shared();
+    let view = Arc::new(LiveView(Arc::clone(&engine)));
+    let shown = ShownAccount::new(engine.name().map(ToString::to_string), view, Arc::clone(engine.counters()));
+    if let Some(name) = engine.name() {
+        shared.pages.hide_stopped(&name.to_string());
+    }
+    let on_page = shared.pages.put_on(&config.status, shown, &shared.clock).await;
+    if let Some(on_page) = &on_page {
+        engine.serves_page(on_page.unserved.borrow().clone());
+    }
+    let socket = config.control.socket.as_deref();
+    entrance.door.leads_to(Behind::Runs(Arc::clone(&engine)));
+    if let Err(error) = entrance.listen(socket, shared).await {
+        on_page.iter().for_each(|on_page| shared.pages.take_off(on_page));
+        let path = socket.unwrap_or(Path::new("")).to_owned();
+        return Err(StartError::Socket { path, error });
+    }
+    let mut watchers = JoinSet::new();
+    watchers.spawn(monitors::count(Arc::clone(&engine)).instrument(engine.span().clone()));
+    watchers.spawn(monitors::tell(Arc::clone(&engine), teller).instrument(engine.span().clone()));
+    watchers.spawn(decisions::serve(Arc::clone(&engine)).instrument(engine.span().clone()));
+    watchers.spawn(inbox_watch::watch(Arc::clone(&engine)).instrument(engine.span().clone()));
+    if let Some(on_page) = &on_page {
+        watchers.spawn(page_watch(Arc::clone(&engine), on_page.unserved.clone()));
+    }
+    engine.counters().taken(shared.clock.now());
+    engine.publish(Event::Ready);
+    let (count, what) = (jobs.len(), engine.what());
+    let named = if count == 1 { "job" } else { "jobs" };
+    engine.span().in_scope(|| tracing::info!(jobs = count, "{what} is ready, with {count} {named}"));
+    let service = Service::new(&engine, jobs);
+    let lives = {
+        let engine = Arc::clone(&engine);
+        async move {
+            let ended = service.run(inputs).await;
+            watchers.shutdown().await;
+            on_page.iter().for_each(|on_page| engine.shared().pages.take_off(on_page));
+            ended
+        }
+    };
+    let task = tokio::spawn(lives.instrument(engine.span().clone()));
+    Ok(RunningAccount { engine, task })
+}
+
+/// Waits for the end of an account's loop, and ends what is left of it: its callers have their answers, and its store is
+/// closed.
+///
+/// # Errors
+///
+/// The loop broke off, or the state is another process's.
+pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<(), StartError> {
+    let RunningAccount { engine, task } = account;
+    let result = match task.await {
+        Ok(result) => result.map_err(StartError::from),
+        Err(error) => Err(StartError::BrokenOff(error.to_string())),
+    };
+    entrance.close().await;
+    engine.close().await;
+    let what = engine.what();
+    engine.span().in_scope(|| tracing::info!("{what} has ended"));
+    result
+}
+
+/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
+/// Where another worker has it, a process of one account stands by for as long as it takes; that of several tries again.
+async fn opened(config: &Config, shared: &Shared, identity: &Identity) -> Result<Store, store::Error> {
+    let begun = Instant::now();
+    let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
+    let stopping = CancelToken::by([&shared.stopping]);
+    let mut is_told = false;
+    loop {
+        let (error, stands_by) = match reconcile::open_store(config) {
+            Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => (error, false),
+            Err(error) if matches!(error.kind, store::ErrorKind::Leased { .. }) && identity.name.is_none() => {
+                (error, true)
+            }
+            opened => return opened,
+        };
+        if is_served() || !stands_by && begun.elapsed() >= IN_USE_MAX {
+            return Err(error);
+        }
+        if !is_told {
+            tracing::info!(reason = %error, "the daemon waits until it can have its state: {error}");
+            if identity.name.is_none() {
+                Manager::waits(&error.to_string());
+            }
+            is_told = true;
+        }
+        tokio::select! {
+            () = tokio::time::sleep(if stands_by { CLAIM_EVERY } else { IN_USE_PAUSE }) => {}
+            () = stopping.wait() => return Err(error),
+        }
+    }
+}
+
+/// Takes note of whether the page of an account is served.
+async fn page_watch(engine: Arc<DaemonState>, mut unserved: watch::Receiver<Option<Unserved>>) {
+    while unserved.changed().await.is_ok() {
+        let now = unserved.borrow_and_update().clone();
+        let is_back = now.is_none() && engine.unserved().is_some();
+        engine.serves_page(now);
+        if is_back {
+            engine.publish(Event::Page);
+        }
+    }
+}
+
+impl StartError {
+    /// Whether another process has the state, and may let it go: then the account stands by.
+    pub(super) fn stands_by(&self) -> bool {
+        let Self::Store(error) = self else { return false };
+        matches!(error.kind, store::ErrorKind::Leased { .. } | store::ErrorKind::Fenced)
+    }
+}
+
+impl Identity {
+    /// What every entry of its log has.
+    pub(super) fn span(&self) -> tracing::Span {
+        span_of(self.name.as_ref())
+    }
+
+    /// How it is called among the accounts.
+    pub(super) fn owner(&self) -> String {
+        owner_of(self.name.as_ref())
+    }
+}

@@ -1,0 +1,564 @@
+//! The process: signals, the service manager, and the accounts.
+//!
+//! Invariants:
+//! - The loop waits for the next of its inputs only: accounts begin, reload and end in tasks of their own.
+//! - The watchdog is fed while the loop of every account turns. An account all of whose work hangs counts only where no
+//!   other one works: to end the process for it would end them all.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::FutureExt as _;
+use tokio::runtime::Handle;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tracing::Instrument as _;
+
+use super::account::{self, CLAIM_EVERY, Entrance, Identity, RunningAccount, Start, StartError};
+use super::claims::socket_of;
+use super::folder::{AccountsFolder, FolderError};
+use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState};
+use super::shared::{Reload, Shared};
+use super::unstarted::{Receivers, shown_of, words_of};
+use crate::clock::Clock;
+use crate::config::{self, Config, Instance, environment};
+use crate::daemon::control::{Behind, Commands};
+use crate::daemon::monitors::StoppedView;
+use crate::daemon::scheduler::SLEEP_MAX;
+use crate::daemon::shutdown::CancelToken;
+use crate::daemon::signals::{SignalAction, Wishes};
+use crate::daemon::state::{DaemonState, LoopEvent, Said};
+use crate::daemon::systemd::Manager;
+use crate::fault::chain;
+use crate::record::{JobName, reveal};
+use crate::status::ShownAccount;
+
+/// Accounts that begin, reload or end at the same time.
+const AT_ONCE: usize = 4;
+/// How often it is looked which stores are to be closed.
+const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// How soon a sign of life that could not be given is tried again.
+const DUE_MIN: Duration = Duration::from_millis(100);
+/// Accounts whose reasons are named where none can begin.
+const REASONS_MAX: usize = 10;
+
+/// The accounts of a process.
+pub enum Accounts {
+    /// One, with this configuration.
+    One(Box<Config>),
+    /// Those of a folder, each with its configuration where that can be used.
+    Folder(AccountsFolder, Vec<(Instance, PathBuf, Result<Config, StartError>)>),
+}
+
+/// Why a process could not begin.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// The only account could not.
+    #[error(transparent)]
+    Account(#[from] StartError),
+    /// None of several accounts could.
+    #[error("none of the accounts in {} can begin: {}", dir.display(), reasons.join("; "))]
+    None {
+        /// Their folder.
+        dir: PathBuf,
+        /// Why, each by its name.
+        reasons: Vec<String>,
+    },
+    /// The folder of the accounts can't be used.
+    #[error(transparent)]
+    Folder(#[from] FolderError),
+    /// Signals can't be heard.
+    #[error("signals can't be heard")]
+    Signals(#[source] std::io::Error),
+}
+
+/// Runs the accounts until the process is asked to end.
+///
+/// # Errors
+///
+/// Why none could begin.
+pub async fn serve(accounts: Accounts, clock: &Clock, commands: Arc<dyn Commands>) -> Result<(), ServeError> {
+    // Before the daemon is visible to others: an unhandled signal would end it.
+    let wishes = Wishes::hear().map_err(ServeError::Signals)?;
+    let (folder, begin): (_, Vec<_>) = match accounts {
+        Accounts::One(config) => (None, vec![(None, config.source_path.clone(), Ok(*config))]),
+        Accounts::Folder(folder, files) => {
+            (Some(folder), files.into_iter().map(|(name, path, config)| (Some(name), path, config)).collect())
+        }
+    };
+    let shared = if folder.is_some() { Shared::of_several(clock) } else { Shared::of_one(clock) };
+    let (asks, asked) = mpsc::unbounded_channel();
+    let mut process = Process {
+        shared,
+        commands,
+        folder,
+        seats: BTreeMap::new(),
+        next_number: 0,
+        tasks: JoinSet::new(),
+        telling: JoinSet::new(),
+        turns: Arc::new(Semaphore::new(AT_ONCE)),
+        asks,
+        last_begun: None,
+        closing: Arc::new(Semaphore::new(1)),
+        manager: Manager::new(),
+        failed: None,
+    };
+    for (name, path, config) in begin {
+        process.seat(name, path, Some(config), None);
+    }
+    process.run(wishes, asked).await
+}
+
+struct Process {
+    shared: Arc<Shared>,
+    commands: Arc<dyn Commands>,
+    /// Where the accounts come from; nothing where there is only one.
+    folder: Option<AccountsFolder>,
+    seats: BTreeMap<AccountKey, Seat>,
+    next_number: u64,
+    tasks: JoinSet<Done>,
+    telling: JoinSet<()>,
+    turns: Arc<Semaphore>,
+    asks: mpsc::UnboundedSender<Ask>,
+    /// Ends when the account that was to begin last has what is its own.
+    last_begun: Option<oneshot::Receiver<()>>,
+    /// Held while stores are closed.
+    closing: Arc<Semaphore>,
+    manager: Manager,
+    /// Why the only account could not begin, or broke off.
+    failed: Option<StartError>,
+}
+
+impl Process {
+    async fn run(mut self, mut wishes: Wishes, mut asked: mpsc::UnboundedReceiver<Ask>) -> Result<(), ServeError> {
+        let mut is_ready = false;
+        let shared = Arc::clone(&self.shared);
+        loop {
+            if !is_ready && !self.seats.values().any(|seat| matches!(seat.state, SeatState::Begins)) {
+                if !self.seats.values().any(|seat| matches!(seat.state, SeatState::Runs(_) | SeatState::StandsBy)) {
+                    return self.none_begun().await;
+                }
+                is_ready = true;
+                Manager::ready();
+                if self.folder.is_some() {
+                    let (accounts, run) = (self.seats.len(), self.running().count());
+                    tracing::info!(accounts, run, "{run} of {accounts} accounts are up");
+                }
+            }
+            if let Some(error) = self.failed.take() {
+                return Err(error.into());
+            }
+            if is_ready {
+                self.say();
+            }
+            while self.telling.try_join_next().is_some() {}
+            let sleep = tokio::time::sleep(self.sleep());
+            tokio::select! {
+                wish = wishes.next() => match wish {
+                    SignalAction::End => break,
+                    SignalAction::RunAll => self.run_all(),
+                    SignalAction::Reload => self.reload(),
+                },
+                Some(done) = self.tasks.join_next() => self.done(done.unwrap_or(Done::Other)).await,
+                Some((key, asker)) = asked.recv() => self.retry(&key, Some(asker), None),
+                () = shared.changed.notified() => self.close_stores(),
+                () = sleep => self.close_stores(),
+            }
+        }
+        self.end(wishes).await
+    }
+
+    /// Gives an account its seat, and begins it.
+    fn seat(
+        &mut self,
+        name: Option<Instance>,
+        path: PathBuf,
+        config: Option<Result<Config, StartError>>,
+        told: Option<&Arc<Reload>>,
+    ) {
+        let key = name.as_ref().map(ToString::to_string).unwrap_or_default();
+        self.next_number += 1;
+        let identity = Identity { name, number: self.next_number, path };
+        let retry = {
+            let (asks, key) = (self.asks.clone(), key.clone());
+            move || {
+                let (asker, answer) = oneshot::channel();
+                let is_asked = asks.send((key.clone(), asker)).is_ok();
+                async move {
+                    let ends = || "the daemon ends".to_owned();
+                    if is_asked { answer.await.unwrap_or_else(|_| Err(ends())) } else { Err(ends()) }
+                }
+                .boxed()
+            }
+        };
+        let entrance = Entrance::new(&self.commands, Box::new(retry));
+        let (state, askers, missed) = (SeatState::Begins, Vec::new(), Missed::default());
+        self.seats.insert(key.clone(), Seat { identity, entrance, state, askers, missed, held: None, is_told: false });
+        self.begin(&key, config, told);
+    }
+
+    /// Begins an account under a configuration that was loaded already, or loads it.
+    fn begin(&mut self, key: &str, config: Option<Result<Config, StartError>>, told: Option<&Arc<Reload>>) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        seat.state = SeatState::Begins;
+        let (identity, entrance, shared) =
+            (seat.identity.clone(), Arc::clone(&seat.entrance), Arc::clone(&self.shared));
+        let (turns, told, key) = (Arc::clone(&self.turns), told.cloned(), key.to_owned());
+        let (after, next) = oneshot::channel();
+        let before = self.last_begun.replace(next);
+        let receivers = config.as_ref().and_then(|config| config.as_ref().ok()).map(Receivers::of);
+        let span = identity.span();
+        let begins = async move {
+            // One after the other: of two that want the same, the first by name has it. Before the turn, which only those
+            // have who come on.
+            if let Some(before) = before {
+                let _ = before.await;
+            }
+            let _turn = turns.acquire_owned().await;
+            let _told = told;
+            if identity.name.is_some() && CancelToken::by([&shared.stopping]).asked() {
+                return Done::Other;
+            }
+            let (handle, span) = (Handle::current(), identity.span());
+            // A store and a configuration are read from a disk, which may take its time.
+            let work = tokio::task::spawn_blocking(move || {
+                let start = Start { config, after };
+                let begun = || handle.block_on(account::begin(&shared, &identity, start, &entrance));
+                span.in_scope(begun)
+            });
+            let begun = work.await.unwrap_or_else(|error| Err(StartError::BrokenOff(error.to_string())));
+            Done::Begun(key, Box::new(begun.map_err(|error| NotBegun { error, receivers })))
+        };
+        self.tasks.spawn(begins.instrument(span));
+    }
+
+    async fn done(&mut self, done: Done) {
+        match done {
+            Done::Begun(key, begun) => match *begun {
+                Ok(account) => self.begun(&key, account),
+                Err(why) => self.not_begun(&key, why).await,
+            },
+            Done::Ended(key, result) => self.ended(&key, result).await,
+            Done::Again(key) => {
+                if self.seats.get(&key).is_some_and(|seat| matches!(seat.state, SeatState::StandsBy)) {
+                    self.begin(&key, None, None);
+                }
+            }
+            Done::Other => {}
+        }
+        self.close_stores();
+    }
+
+    fn begun(&mut self, key: &str, account: RunningAccount) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        let (engine, entrance, key) = (Arc::clone(&account.engine), Arc::clone(&seat.entrance), key.to_owned());
+        for asker in seat.askers.drain(..) {
+            // Who went away needs no answer.
+            let _ = asker.send(Ok(Arc::clone(&engine)));
+        }
+        seat.state = SeatState::Runs(Arc::clone(&engine));
+        (seat.held, seat.is_told) = (None, false);
+        let Missed { runs, reload } = std::mem::take(&mut seat.missed);
+        if runs {
+            engine.ask([]);
+        }
+        if reload {
+            let told = Arc::new(Reload::begin(&self.shared));
+            self.reload_of(engine, &told);
+        }
+        self.tasks.spawn(async move { Done::Ended(key, account::end(account, &entrance).await) });
+    }
+
+    async fn not_begun(&mut self, key: &str, NotBegun { error, receivers }: NotBegun) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        let (owner, path) = (seat.identity.owner(), seat.identity.path.clone());
+        if error.stands_by() && seat.identity.name.is_some() {
+            return self.stand_by(key, &error);
+        }
+        if seat.identity.name.is_some() {
+            let reason = words_of(&error);
+            let text = &*reveal(&reason);
+            let log = || tracing::error!(reason = text, "account {owner} does not run: {text}");
+            seat.identity.span().in_scope(log);
+            seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(text.to_owned())));
+            let shown =
+                ShownAccount::new(Some(key.to_owned()), Arc::new(StoppedView(shown_of(&error))), Arc::default());
+            self.shared.pages.show_stopped(key, shown);
+            seat.entrance.door.leads_to(Behind::Stopped(text.to_owned()));
+            // So that `rosterd reload` finds it; another account, or another process, may have that socket.
+            let socket = config::locate(&path, environment()).and_then(|located| located.socket);
+            let claim = socket.iter().map(|socket| socket_of(socket)).collect();
+            seat.held = self.shared.claims.take(&owner, claim).ok();
+            let socket = socket.filter(|_| seat.held.is_some());
+            if let Err(error) = seat.entrance.listen(socket.as_deref(), &self.shared).await {
+                tracing::debug!(%error, "an account that does not run can't be reached: {error}");
+            }
+            seat.state = SeatState::Stopped(reason);
+        }
+        let (claims, is_named) = (Arc::clone(&self.shared.claims), seat.identity.name.is_some());
+        let tell = async move {
+            if let Some(receivers) = receivers.or_else(|| Receivers::at(&path)) {
+                receivers.tell(&owner, &claims, &error).await;
+            }
+            error
+        };
+        if is_named {
+            self.telling.spawn(tell.map(drop));
+        } else {
+            self.failed = Some(tell.await);
+        }
+    }
+
+    /// Another process has the state of an account: it is tried again and again, and reported once.
+    fn stand_by(&mut self, key: &str, error: &StartError) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        let reason = words_of(error);
+        seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(reason.clone())));
+        if !std::mem::replace(&mut seat.is_told, true) {
+            seat.identity.span().in_scope(|| tracing::info!(reason, "account {key} stands by: {reason}"));
+        }
+        seat.entrance.door.leads_to(Behind::Stopped(reason));
+        seat.state = SeatState::StandsBy;
+        let key = key.to_owned();
+        self.tasks.spawn(async move {
+            tokio::time::sleep(CLAIM_EVERY).await;
+            Done::Again(key)
+        });
+    }
+
+    async fn ended(&mut self, key: &str, result: Result<(), StartError>) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        match (&seat.state, result) {
+            (SeatState::Ends, _) => {
+                let seat = self.seats.remove(key);
+                // Its file may be back.
+                if let Some(Seat { identity: Identity { name, path, .. }, .. }) =
+                    seat.filter(|seat| seat.identity.path.exists())
+                {
+                    self.seat(name, path, None, None);
+                }
+            }
+            (_, result) => {
+                let ended = || StartError::BrokenOff("its loop has ended".to_owned());
+                let error = result.err().unwrap_or_else(ended);
+                self.not_begun(key, NotBegun { error, receivers: None }).await;
+            }
+        }
+    }
+
+    /// Begins an account that does not run, once more.
+    fn retry(
+        &mut self,
+        key: &str,
+        asker: Option<oneshot::Sender<Result<Arc<DaemonState>, String>>>,
+        told: Option<&Arc<Reload>>,
+    ) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        match &seat.state {
+            SeatState::Runs(engine) => {
+                asker.into_iter().for_each(|asker| _ = asker.send(Ok(Arc::clone(engine))));
+            }
+            SeatState::Ends => {}
+            SeatState::Begins => {
+                seat.missed.reload = true;
+                seat.askers.extend(asker);
+            }
+            SeatState::Stopped(_) | SeatState::StandsBy => {
+                seat.askers.extend(asker);
+                self.begin(key, None, told);
+            }
+        }
+    }
+
+    /// Takes the configurations as they are now: accounts that are new begin, those that are gone end, those that did not
+    /// run try again, and the others take what is in their file.
+    fn reload(&mut self) {
+        let told = Arc::new(Reload::begin(&self.shared));
+        let found = match &self.folder {
+            None => None,
+            Some(folder) => match folder.accounts() {
+                Ok(found) => Some(found),
+                Err(error) => {
+                    let reason = chain(&error);
+                    tracing::error!(reason, "the accounts stay as they are: {reason}");
+                    return;
+                }
+            },
+        };
+        let keys: Vec<AccountKey> = self.seats.keys().cloned().collect();
+        for key in keys {
+            if found.as_ref().is_some_and(|found| !found.contains_key(&key)) {
+                self.dismiss(&key);
+                continue;
+            }
+            match self.seats.get(&key).map(|seat| &seat.state) {
+                Some(SeatState::Runs(engine)) => {
+                    let engine = Arc::clone(engine);
+                    self.reload_of(engine, &told);
+                }
+                Some(_) => self.retry(&key, None, Some(&told)),
+                None => {}
+            }
+        }
+        for (key, (name, path)) in found.into_iter().flatten() {
+            if !self.seats.contains_key(&key) {
+                tracing::info!(account = key, "account {key} is new");
+                self.seat(Some(name), path, None, Some(&told));
+            }
+        }
+    }
+
+    /// Has an account take its configuration as it is now.
+    fn reload_of(&mut self, engine: Arc<DaemonState>, told: &Arc<Reload>) {
+        let (turns, told) = (Arc::clone(&self.turns), Arc::clone(told));
+        self.tasks.spawn(async move {
+            let _turn = turns.acquire_owned().await;
+            let (handle, span) = (Handle::current(), engine.span().clone());
+            let reloads = move || span.in_scope(|| handle.block_on(engine.reload()).is_ok());
+            // What came of it was reported.
+            let _ = tokio::task::spawn_blocking(reloads).await;
+            drop(told);
+            Done::Other
+        });
+    }
+
+    /// Has all jobs of all accounts run.
+    fn run_all(&mut self) {
+        for seat in self.seats.values_mut() {
+            match &seat.state {
+                SeatState::Runs(engine) => engine.ask([]),
+                SeatState::Begins => seat.missed.runs = true,
+                SeatState::Stopped(_) | SeatState::StandsBy | SeatState::Ends => {}
+            }
+        }
+    }
+
+    /// Ends an account whose file is gone.
+    fn dismiss(&mut self, key: &str) {
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        match &seat.state {
+            SeatState::Runs(engine) => {
+                tracing::info!(account = key, "account {key} ends: its file is gone");
+                engine.tell(LoopEvent::End);
+                seat.state = SeatState::Ends;
+            }
+            SeatState::Stopped(_) | SeatState::StandsBy => {
+                self.shared.pages.hide_stopped(key);
+                if let Some(seat) = self.seats.remove(key) {
+                    self.tasks.spawn(async move {
+                        seat.entrance.close().await;
+                        Done::Other
+                    });
+                }
+            }
+            // The next reload ends it.
+            SeatState::Begins | SeatState::Ends => {}
+        }
+    }
+
+    /// Why there is nothing to run.
+    async fn none_begun(mut self) -> Result<(), ServeError> {
+        while self.telling.join_next().await.is_some() {}
+        if let Some(error) = self.failed.take() {
+            return Err(error.into());
+        }
+        let dir = self.folder.as_ref().map(|folder| folder.dir().to_owned()).unwrap_or_default();
+        let reason = |(key, seat): (&AccountKey, &Seat)| match &seat.state {
+            SeatState::Stopped(reason) => format!("{key}: {}", reveal(reason)),
+            SeatState::Begins | SeatState::Runs(_) | SeatState::StandsBy | SeatState::Ends => key.clone(),
+        };
+        let reasons: Vec<String> = self.seats.iter().take(REASONS_MAX).map(reason).collect();
+        for seat in self.seats.values() {
+            seat.entrance.close().await;
+        }
+        if reasons.is_empty() { Err(FolderError::Empty { dir }.into()) } else { Err(ServeError::None { dir, reasons }) }
+    }
+
+    /// Asks all accounts to end, and waits for them: they end side by side, each in its grace.
+    async fn end(mut self, mut wishes: Wishes) -> Result<(), ServeError> {
+        Manager::stopping();
+        self.shared.stopping.send_modify(|askers| *askers += 1);
+        self.running().for_each(|engine| engine.tell(LoopEvent::End));
+        let mut failed = None;
+        while !self.tasks.is_empty() {
+            tokio::select! {
+                Some(done) = self.tasks.join_next() => if let Ok(Done::Begun(key, begun)) = done {
+                    match *begun {
+                        Ok(account) => {
+                            account.engine.tell(LoopEvent::End);
+                            self.begun(&key, account);
+                        }
+                        Err(why) if self.folder.is_none() => failed = Some(why.error),
+                        Err(_) => {}
+                    }
+                },
+                wish = wishes.next() => if wish == SignalAction::End {
+                    self.shared.hurry.send_modify(|askers| *askers += 1);
+                },
+            }
+        }
+        for seat in self.seats.values() {
+            seat.entrance.close().await;
+        }
+        failed.map_or(Ok(()), |error| Err(error.into()))
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Arc<DaemonState>> {
+        self.seats.values().filter_map(|seat| match &seat.state {
+            SeatState::Runs(engine) => Some(engine),
+            SeatState::Begins | SeatState::Stopped(_) | SeatState::StandsBy | SeatState::Ends => None,
+        })
+    }
+
+    /// Tells the service manager how things are, and that all is alive.
+    fn say(&mut self) {
+        let engines: Vec<Arc<DaemonState>> = self.running().cloned().collect();
+        let said: Vec<Said> = engines.iter().map(|engine| engine.said()).collect();
+        let text = match (&self.folder, &said[..]) {
+            (None, [only]) => only.summary.clone(),
+            (None, _) => return,
+            (Some(_), said) => {
+                let stopped = self.seats.len() - said.len();
+                let stopped = if stopped > 0 { format!("; {stopped} don't run") } else { String::new() };
+                let runs: usize = said.iter().map(|said| said.runs).sum();
+                format!("{} accounts{stopped}; {runs} runs under way", self.seats.len())
+            }
+        };
+        self.manager.status(&text);
+        let turn = engines.iter().all(|engine| engine.is_alive());
+        if turn && (said.is_empty() || said.iter().any(|said| said.hung.is_empty())) {
+            self.manager.ping();
+        } else if self.manager.watchdog_due_in() == Some(Duration::ZERO) {
+            let jobs: Vec<&str> = said.iter().flat_map(|said| &said.hung).map(JobName::as_str).collect();
+            let jobs = jobs.join(", ");
+            tracing::error!(jobs, "runs show no sign of life, so the service manager will restart the daemon: {jobs}");
+        }
+    }
+
+    fn sleep(&self) -> Duration {
+        let longest = if self.folder.is_some() { LOOK_EVERY } else { SLEEP_MAX };
+        // One that is due already is not given: the accounts hang.
+        let due = self.manager.watchdog_due_in().map_or(longest, |due| due.max(DUE_MIN));
+        longest.min(due)
+    }
+
+    /// Closes the stores that were asked for longest ago, as far as there are more than may stay open.
+    fn close_stores(&mut self) {
+        let mut open: Vec<_> =
+            self.running().filter_map(|engine| Some((engine.store_open_since()?, Arc::clone(engine)))).collect();
+        let more = open.len().saturating_sub(self.shared.open_stores_max);
+        if more == 0 {
+            return;
+        }
+        let Ok(turn) = Arc::clone(&self.closing).try_acquire_owned() else { return };
+        open.sort_by_key(|(since, _)| *since);
+        let engines: Vec<Arc<DaemonState>> = open.into_iter().take(more).map(|(_, engine)| engine).collect();
+        tokio::task::spawn_blocking(move || {
+            let _turn = turn;
+            engines.iter().for_each(|engine| engine.span().in_scope(|| engine.rest_store()));
+        });
+    }
+}

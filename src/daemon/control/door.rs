@@ -1,0 +1,65 @@
+//! What is behind a socket: the account, or nothing but the wish to begin it.
+
+use std::sync::{Arc, PoisonError, RwLock};
+
+use futures_util::future::BoxFuture;
+
+use super::call::Call;
+use crate::daemon::state::DaemonState;
+
+/// Tries to begin an account that does not run; says why it does not.
+pub(in crate::daemon) type Retry = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<DaemonState>, String>> + Send + Sync>;
+
+/// What is behind the socket of an account.
+pub(in crate::daemon) enum Behind {
+    /// It runs.
+    Runs(Arc<DaemonState>),
+    /// It does not run, for this reason.
+    Stopped(String),
+}
+
+/// Where a call is carried out.
+pub struct Reached {
+    /// The account.
+    pub engine: Arc<DaemonState>,
+    /// Whether this call had it begin.
+    pub has_begun: bool,
+}
+
+/// The door behind the socket of an account.
+pub(in crate::daemon) struct Door {
+    behind: RwLock<Behind>,
+    retry: Retry,
+}
+
+impl Door {
+    /// The door of an account that does not run so far.
+    pub(in crate::daemon) fn closed(retry: Retry) -> Arc<Self> {
+        Arc::new(Self { behind: RwLock::new(Behind::Stopped("it begins just now".to_owned())), retry })
+    }
+
+    /// From now on, this is behind it.
+    pub(in crate::daemon) fn leads_to(&self, behind: Behind) {
+        *self.behind.write().unwrap_or_else(PoisonError::into_inner) = behind;
+    }
+
+    /// Where a call is carried out, or why it is not.
+    pub(super) async fn enter(&self, call: &Call, asks_to_reload: bool) -> Result<Reached, String> {
+        let stopped = match &*self.behind.read().unwrap_or_else(PoisonError::into_inner) {
+            Behind::Runs(engine) => Ok(Arc::clone(engine)),
+            Behind::Stopped(reason) => Err(format!("the account does not run: {reason}")),
+        };
+        let reached = match stopped {
+            Ok(engine) => Reached { engine, has_begun: false },
+            Err(reason) if !asks_to_reload => return Err(reason),
+            Err(_) => {
+                let begun = (self.retry)().await.map_err(|reason| format!("the account does not run: {reason}"))?;
+                Reached { engine: begun, has_begun: true }
+            }
+        };
+        match reached.engine.rejected_by_config(call) {
+            Some(words) => Err(words),
+            None => Ok(reached),
+        }
+    }
+}

@@ -1,0 +1,6 @@
+//! Many accounts in one process.
+
+mod begins;
+mod fair;
+mod pages;
+mod shown;
