@@ -22,7 +22,10 @@ const OTHERS: &[&str] = &[
     "chmod",
     "chown",
     "curl",
+    "dnf",
     "du",
+    "export",
+    "git",
     "install",
     "journalctl",
     "kubectl",
@@ -31,6 +34,8 @@ const OTHERS: &[&str] = &[
     "podman",
     "rsync",
     "rustup",
+    "sha256sum",
+    "ssh-keygen",
     "systemctl",
     "systemd-sysusers",
     "systemd-tmpfiles",
@@ -119,7 +124,7 @@ fn wrong(command: &[String]) -> Option<String> {
             let test = after("--test").is_none_or(|name| there(&format!("tests/{name}/main.rs")));
             (!(bench && test)).then(|| "there is no such target".to_owned())
         }
-        ["cargo", "build" | "check" | "install", ..] => None,
+        ["cargo", "audit" | "build" | "check" | "install", ..] => None,
         [file, ..] if file.contains('/') => (!there(file)).then(|| "there is no such file".to_owned()),
         [other, ..] => (!OTHERS.contains(other)).then(|| "it is neither of this project nor of the system".to_owned()),
         [] => None,

@@ -3,8 +3,6 @@
 #[path = "../../../tests/it/support/postgres.rs"]
 mod server;
 
-use std::path::PathBuf;
-
 pub(in crate::store) use server::is_there;
 use server::{Database, Server};
 
@@ -24,7 +22,7 @@ pub(super) fn account(database: &Database) -> Account {
 /// The same with another name.
 pub(super) fn named(database: &Database, name: &str) -> Account {
     let options = DatabaseOptions { url: database.url(), password: None, ca_file: None };
-    Account::new(&options, name, PathBuf::from("/tmp"))
+    Account::new(&options, name, database.spill_dir())
 }
 
 /// A database of one test.

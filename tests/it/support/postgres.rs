@@ -38,6 +38,20 @@ pub(crate) fn is_there() -> bool {
     })
 }
 
+/// What the folders of servers are called, before the number of the process.
+const NAME: &str = "rosterd-postgres-";
+
+/// Removes what servers left whose processes have ended: the one of a process ends only with it.
+fn sweep() {
+    for entry in fs::read_dir(std::env::temp_dir()).into_iter().flatten().flatten() {
+        let name = entry.file_name().into_string().unwrap_or_default();
+        let process = name.strip_prefix(NAME).and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
+        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
 /// A command as the user that the server runs as: it refuses to be root.
 fn as_server(program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
@@ -62,7 +76,9 @@ impl Server {
     }
 
     fn start() -> Self {
-        let server = Self { dir: TempDir::new().unwrap() };
+        sweep();
+        let server =
+            Self { dir: tempfile::Builder::new().prefix(&format!("{NAME}{}-", std::process::id())).tempdir().unwrap() };
         fs::set_permissions(server.dir.path(), Permissions::from_mode(0o711)).unwrap();
         for name in ["data", "socket"] {
             fs::create_dir(server.path(name)).unwrap();
@@ -147,6 +163,11 @@ pub(crate) struct Database {
 }
 
 impl Database {
+    /// A folder for what may be lost.
+    pub(crate) fn spill_dir(&self) -> PathBuf {
+        self.server.path("spill")
+    }
+
     pub(crate) fn url(&self) -> String {
         let socket = self.server.socket().display().to_string().replace('/', "%2F");
         format!("postgresql://postgres@{socket}/{}", self.name)

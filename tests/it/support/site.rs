@@ -104,7 +104,7 @@ impl Site {
             None => self.state().into(),
             Some(database) => {
                 let options = DatabaseOptions { url: database.url(), password: None, ca_file: None };
-                Home::Database(Account::new(&options, "config", self.state()))
+                Home::Database(Account::new(&options, "config", database.spill_dir()))
             }
         }
     }
