@@ -1,5 +1,7 @@
 //! `rosterd status`.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use serde_json::json;
 
@@ -18,24 +20,7 @@ use crate::text::counted;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
-    let (clock, home) = (Clock::system(), &config.state.home);
-    let at = clock.now();
-    let snapshot = match host {
-        Backend::Here(_) => {
-            let store = host.store(&config).await?;
-            // Pauses that can't be read are an error here, though the page is shown without them.
-            reconcile::pauses(home).map_err(Failure::failed)?;
-            let budget = BudgetState::of(&config.api, &clock);
-            Snapshot::gather(&store, &config, budget, at, &|job| without_daemon(&store, job, at))?
-        }
-        Backend::Daemon(lent) => {
-            let (remembered, is_full) = lent.engine.remembered(&config).await?;
-            reconcile::pauses(home).map_err(Failure::failed)?;
-            let seen = config.jobs.iter().map(|job| lent.engine.seen(&job.name)).collect();
-            let budget = lent.engine.setup().client.budget();
-            Snapshot::of(remembered, &config, Around { budget, at, is_full, seen })
-        }
-    };
+    let snapshot = gathered(host, &config).await?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
     let (refused, unserved) = match host {
@@ -98,6 +83,28 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
             Exit::Held
         }
         true => Exit::Done,
+    })
+}
+
+/// How things are; where no daemon runs, as the store says it.
+async fn gathered(host: &Backend, config: &Arc<Config>) -> Result<Snapshot, Failure> {
+    let (clock, home) = (Clock::system(), &config.state.home);
+    let at = clock.now();
+    Ok(match host {
+        Backend::Here(_) => {
+            let store = host.store(config).await?;
+            // Pauses that can't be read are an error here, though the page is shown without them.
+            reconcile::pauses(home).map_err(Failure::failed)?;
+            let budget = BudgetState::of(&config.api, &clock);
+            Snapshot::gather(&store, config, budget, at, &|job| without_daemon(&store, job, at))?
+        }
+        Backend::Daemon(lent) => {
+            let (remembered, is_full) = lent.engine.remembered(config).await?;
+            reconcile::pauses(home).map_err(Failure::failed)?;
+            let seen = config.jobs.iter().map(|job| lent.engine.seen(&job.name)).collect();
+            let budget = lent.engine.setup().client.budget();
+            Snapshot::of(remembered, config, Around { budget, at, is_full, seen })
+        }
     })
 }
 
