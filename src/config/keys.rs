@@ -125,6 +125,8 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "state.ca_file" Text: "Certificates (PEM) trusted for the database besides the system's.";
     "state.spill_dir" Text:
         "With `url`: the folder for what a run puts aside, which may be lost; without it /var/cache/rosterd, or /var/cache/rosterd/NAME.";
+    "state.node" Text:
+        "With `url`: what this machine is called where several share the state; without it its host name. Other characters than letters, digits, `.`, `-` and `_` become `-`.";
     "state.full_pull" Text = "24h": "A whole listing of the service at least this often.";
     "state.user" Text:
         "The account that works on the state; root's commands become it. `rosterd` for the package's files.";

@@ -19,7 +19,7 @@ use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
 #[cfg(feature = "postgres")]
 use super::postgres::{Account, DatabaseLog};
-use super::tenure::WritePermit;
+use super::tenure::SendPermit;
 use super::{Error, ErrorKind, embedded};
 use crate::secret::Unusable;
 
@@ -61,12 +61,12 @@ impl Home {
         }
     }
 
-    /// What is asked right before each write to the service; `None` where no other process can take over.
-    pub fn write_permit(&self) -> Option<WritePermit> {
+    /// What is asked right before each request to the service; `None` where no other process can take over.
+    pub fn send_permit(&self) -> Option<SendPermit> {
         match self {
             Self::Folder(_) => None,
             #[cfg(feature = "postgres")]
-            Self::Database(account) => Some(account.write_permit()),
+            Self::Database(account) => Some(account.send_permit()),
         }
     }
 

@@ -51,7 +51,7 @@ pub use postgres::{Account, DatabaseOptions};
 pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};
-pub use tenure::{HandOver, Predecessor, WRITE_MAX, WritePermit};
+pub use tenure::{HandOver, Permit, Predecessor, SendPermit, WRITE_MAX};
 
 /// What is remembered of one account.
 pub struct Store {

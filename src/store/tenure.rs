@@ -5,8 +5,17 @@ use std::time::Duration;
 
 /// What is left of the budget when a process lets the store go, in whatever form the client gives it.
 pub type HandOver = Box<dyn Fn() -> Vec<u8> + Send + Sync>;
-/// How long until a write to the service may begin; the error says why none may.
-pub type WritePermit = Arc<dyn Fn() -> Result<Duration, String> + Send + Sync>;
+/// Whether a request may be sent to the service; the error says why none may.
+pub type SendPermit = Arc<dyn Fn() -> Result<Permit, String> + Send + Sync>;
+
+/// What a process may send to the service at the moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Permit {
+    /// How long until a write may begin.
+    pub wait: Duration,
+    /// Who sends it: the node, and the epoch of its tenure.
+    pub sender: String,
+}
 
 /// How long a write to the service may take where another process can take over.
 pub const WRITE_MAX: Duration = Duration::from_secs(20);

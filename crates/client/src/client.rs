@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
-use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use reqwest::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, HeaderName, USER_AGENT};
 use reqwest::{Method, RequestBuilder, Url};
 use tokio::sync::Semaphore;
 
@@ -313,10 +313,13 @@ impl Client {
             if !out.verb.is_read() {
                 request = request.timeout(guard.write_timeout.min(inner.timeout));
             }
-            if let Err(reason) = (guard.may_send)(out.verb) {
-                inner.budget.never_sent(permit)?;
-                return Err(ErrorKind::Withheld(reason));
-            }
+            request = match (guard.may_send)(out.verb) {
+                Ok(sender) => request.header(USER_AGENT, format!("{} ({sender})", transport::USER_AGENT)),
+                Err(reason) => {
+                    inner.budget.never_sent(permit)?;
+                    return Err(ErrorKind::Withheld(reason));
+                }
+            };
         }
         point("request: before it is sent");
         let begun = Instant::now();

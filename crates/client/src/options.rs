@@ -56,14 +56,15 @@ impl Options {
 /// Asked right before a request leaves, when nothing is waited for any more.
 #[derive(Clone)]
 pub struct SendGuard {
-    /// Whether it may leave; the error is why not. Then nothing is sent.
+    /// Whether it may leave, and who sends it; the error is why not. Then nothing is sent.
     pub may_send: MaySend,
     /// The longest that a request that changes something may take, where that is less than [`Options::timeout`].
     pub write_timeout: Duration,
 }
 
-/// Says whether a request may leave, one that reads or one that changes something ([`Verb::is_read`](crate::Verb::is_read)).
-pub type MaySend = Arc<dyn Fn(Verb) -> Result<(), String> + Send + Sync>;
+/// Says whether a request may leave, one that reads or one that changes something ([`Verb::is_read`](crate::Verb::is_read)), and
+/// what its `User-Agent` says in parentheses: which of several processes it is from.
+pub type MaySend = Arc<dyn Fn(Verb) -> Result<String, String> + Send + Sync>;
 
 impl fmt::Debug for SendGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -13,6 +13,8 @@ use crate::http::{self, THIS_MACHINE, is_this_machine};
 use crate::options::Options;
 use crate::tls;
 
+/// How this program is called at the service.
+pub(crate) const USER_AGENT: &str = concat!("rosterd/", env!("CARGO_PKG_VERSION"));
 /// The largest body of a success, in bytes after decompression.
 pub(crate) const BODY_MAX: usize = 16 * 1024 * 1024;
 /// How much of an error's body is read.
@@ -37,7 +39,7 @@ pub(crate) fn client(options: &Options, urls: &[&Url]) -> Result<reqwest::Client
     headers.insert(ACCEPT, HeaderValue::from_static("application/json"));
     let mut builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls(options.ca_file.as_deref(), urls)?)
-        .user_agent(concat!("rosterd/", env!("CARGO_PKG_VERSION")))
+        .user_agent(USER_AGENT)
         .default_headers(headers)
         .redirect(redirect::Policy::none())
         .retry(reqwest::retry::never())

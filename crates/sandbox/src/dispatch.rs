@@ -65,8 +65,7 @@ impl Service {
             None => Route::Unknown,
         };
         let operation = if let Route::Operation(operation, _) = &route { operation.name } else { "" };
-        let query = parts.uri.query().unwrap_or_default();
-        let number = self.traffic().arrive(parts.method.as_str(), path, query, operation);
+        let number = self.traffic().arrive(parts, path, operation);
         Some(Arrival { number, at: Instant::now(), route })
     }
 

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use axum::http::header::USER_AGENT;
+use axum::http::request::Parts;
 use tokio::time::Instant;
 
 /// How many requests are remembered; the oldest is forgotten first.
@@ -20,6 +22,8 @@ pub struct Request {
     pub query: String,
     /// The name of its operation; empty where it meant none.
     pub operation: &'static str,
+    /// Its `User-Agent`; empty where it has none.
+    pub agent: String,
     /// The status of its answer; 0 while there is none, and where the connection was cut instead.
     pub status: u16,
 }
@@ -39,17 +43,22 @@ impl Traffic {
     }
 
     /// Remembers an arrival and gives it a number.
-    pub(crate) fn arrive(&mut self, method: &str, path: &str, query: &str, operation: &'static str) -> u64 {
+    pub(crate) fn arrive(&mut self, parts: &Parts, path: &str, operation: &'static str) -> u64 {
         if self.requests.len() == REQUESTS_MAX {
             self.requests.pop_front();
             self.forgotten += 1;
         }
         self.requests.push_back(Request {
             at_millis: u64::try_from(self.start.elapsed().as_millis()).unwrap_or(u64::MAX),
-            method: method.to_owned(),
+            method: parts.method.to_string(),
             path: path.to_owned(),
-            query: query.to_owned(),
+            query: parts.uri.query().unwrap_or_default().to_owned(),
             operation,
+            agent: parts
+                .headers
+                .get(USER_AGENT)
+                .map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned())
+                .unwrap_or_default(),
             status: 0,
         });
         self.forgotten + self.requests.len() as u64 - 1
@@ -91,8 +100,9 @@ mod tests {
             [(&[][..], 0), (&[0, 59_999], 2), (&[0, 60_000], 1), (&[0, 50_000, 70_000, 100_000, 109_999, 200_000], 4)]
         {
             let mut traffic = Traffic::new();
+            let (parts, ()) = axum::http::Request::new(()).into_parts();
             for at in arrivals {
-                traffic.arrive("GET", "/staff", "", "staff.list");
+                traffic.arrive(&parts, "/staff", "staff.list");
                 traffic.requests.back_mut().unwrap().at_millis = *at;
             }
             assert_eq!(traffic.busiest_minute(), expected, "{arrivals:?}");

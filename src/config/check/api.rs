@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 use super::section::Section;
 use super::{credential, url};
 use crate::api::{BudgetPlace, Options, Paths, SendGuard, SharedBudget};
-use crate::store::{Home, WRITE_MAX};
+use crate::store::{Home, Permit, WRITE_MAX};
 
 /// What the service grants in a minute (specification, Limits).
 const REQUESTS_PER_MINUTE: u32 = 100;
@@ -43,11 +43,13 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
             Some(dir) => BudgetPlace::File(dir.join(BUDGET_FILE)),
             None => BudgetPlace::Shared(SharedBudget::default()),
         },
-        send_guard: home.write_permit().map(|permit| SendGuard {
-            may_send: Arc::new(move |verb| match permit() {
-                Ok(wait) if wait.is_zero() || verb.is_read() => Ok(()),
-                Ok(wait) => Err(format!("another worker may still be writing for {} s", wait.as_secs() + 1)),
-                Err(reason) => Err(reason),
+        send_guard: home.send_permit().map(|permit| SendGuard {
+            may_send: Arc::new(move |verb| {
+                let Permit { wait, sender } = permit()?;
+                if wait.is_zero() || verb.is_read() {
+                    return Ok(sender);
+                }
+                Err(format!("another worker may still be writing for {} s", wait.as_secs() + 1))
             }),
             write_timeout: WRITE_MAX,
         }),

@@ -14,7 +14,7 @@ use {
 };
 
 /// Keys that say something of a database.
-const OF_A_DATABASE: &[&str] = &["password", "password_file", "ca_file", "spill_dir"];
+const OF_A_DATABASE: &[&str] = &["password", "password_file", "ca_file", "spill_dir", "node"];
 
 /// Where the state lies; a folder where that can't be known.
 pub(super) fn check(state: &Section<'_>) -> Home {
@@ -58,7 +58,11 @@ fn database(state: &Section<'_>, url: &str) -> Option<Home> {
     };
     let spill_dir = state.filled("spill_dir").map_or_else(spill_dir, |written| ground.path(written));
     let name = ground.config.file_stem().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    Some(Home::Database(Account::new(&options, &name, spill_dir)))
+    let account = Account::new(&options, &name, spill_dir);
+    Some(Home::Database(match state.filled("node") {
+        Some(node) => account.on_node(node),
+        None => account,
+    }))
 }
 
 /// Whether the configuration itself names a password: without one, that of the credentials is not looked for by a command

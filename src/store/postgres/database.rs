@@ -16,7 +16,7 @@ use super::schema;
 use super::timeline::timeline;
 use crate::secret::Unusable;
 use crate::store::embedded::{check_state_dir, create_state_dir};
-use crate::store::tenure::WritePermit;
+use crate::store::tenure::{Permit, SendPermit};
 use crate::store::{Error, ErrorKind, Mark};
 
 /// A database, and this process as one of its workers. All accounts of a process in one database share it.
@@ -96,6 +96,17 @@ fn worker() -> String {
     format!("{:032x}", u128::from_le_bytes(bytes))
 }
 
+/// What this machine calls itself.
+fn host() -> String {
+    plain(&rustix::system::uname().nodename().to_string_lossy())
+}
+
+/// A name that can stand in a header.
+fn plain(name: &str) -> String {
+    let keep = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '-' };
+    name.chars().map(keep).collect()
+}
+
 /// One account in a database.
 #[derive(Clone)]
 pub struct Account {
@@ -103,12 +114,20 @@ pub struct Account {
     pub(super) name: String,
     id: Arc<OnceLock<i32>>,
     spill_dir: PathBuf,
+    /// What this machine is called; without spaces and parentheses.
+    node: String,
 }
 
 impl Account {
     /// The account of this name; connects to nothing. `spill_dir` is a folder for what may be lost.
     pub fn new(options: &DatabaseOptions, name: &str, spill_dir: PathBuf) -> Self {
-        Self { database: Database::of(options), name: name.to_owned(), id: Arc::default(), spill_dir }
+        Self { database: Database::of(options), name: name.to_owned(), id: Arc::default(), spill_dir, node: host() }
+    }
+
+    /// The same for a machine that is called otherwise than it calls itself; other characters than those of a host's name become
+    /// dashes.
+    pub fn on_node(self, name: &str) -> Self {
+        Self { node: plain(name), ..self }
     }
 
     /// Makes the tables where there are none, and the folder for what may be lost.
@@ -126,7 +145,7 @@ impl Account {
     #[cfg(test)]
     pub(super) fn as_another_worker(&self) -> Self {
         let database = Arc::new(Database::new(self.database.options.given()));
-        Self { database, name: self.name.clone(), id: Arc::default(), spill_dir: self.spill_dir.clone() }
+        Self { database, id: Arc::default(), ..self.clone() }
     }
 
     /// Reads the password now, for a process that may not read its file later.
@@ -169,14 +188,20 @@ impl Account {
         self.held().insert(lease.tenure.account, Arc::downgrade(lease));
     }
 
-    /// What is asked right before each write to the service.
-    pub(in crate::store) fn write_permit(&self) -> WritePermit {
+    /// What is asked right before each request to the service.
+    pub(in crate::store) fn send_permit(&self) -> SendPermit {
         let account = self.clone();
         Arc::new(move || {
             let lease = account.id.get().and_then(|id| account.held().get(id)?.upgrade());
             let lease = lease.ok_or_else(|| format!("this process does not have the {}", account.place()))?;
-            lease.before_sending().map_err(|kind| format!("{}: {kind}", account.place()))
+            let wait = lease.before_sending().map_err(|kind| format!("{}: {kind}", account.place()))?;
+            Ok(Permit { wait, sender: format!("{}; epoch {}", account.node, lease.tenure.epoch) })
         })
+    }
+
+    /// This process, for people.
+    pub(super) fn process(&self) -> String {
+        format!("process {} on {}", std::process::id(), self.node)
     }
 
     /// Lets it go again.

@@ -49,7 +49,7 @@ pub(super) struct Commit<'a> {
 impl Rows {
     /// Claims the account.
     pub(in crate::store) fn open(account: &Account) -> Result<Self, ErrorKind> {
-        let Claimed { lease, commits, predecessor } = tenure::claim(account, &node())?;
+        let Claimed { lease, commits, predecessor } = tenure::claim(account, &account.process())?;
         let rows = Self {
             account: account.clone(),
             lease,
@@ -247,12 +247,6 @@ impl Changes {
 /// A space as the tables have it.
 pub(super) fn number(space: Keyspace) -> i16 {
     i16::from(space as u8)
-}
-
-/// This machine, for people.
-fn node() -> String {
-    let name = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("process {} on {name}", std::process::id())
 }
 
 impl Drop for Rows {

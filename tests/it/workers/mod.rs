@@ -22,6 +22,7 @@ impl Worker {
         command
             .env("ROSTERD__CONTROL__SOCKET", "")
             .env("ROSTERD__STATE__SPILL_DIR", world.dir().join(name))
+            .env("ROSTERD__STATE__NODE", name)
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());
         Self { child: command.spawn().unwrap(), log }
@@ -82,7 +83,7 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     let second = Worker::start(&world, "second");
     second.says("the daemon waits until it can have its state");
     let refused = world.run(&["sync"]).expect(11);
-    assert!(refused.err.contains("process") && refused.err.contains("has it"), "{refused:?}");
+    assert!(refused.err.contains("process") && refused.err.contains("on first has it"), "{refused:?}");
     first.signal(Signal::TERM);
     assert!(first.wait().success());
     world.csv(people(1..16));
@@ -90,6 +91,13 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     second.signal(Signal::TERM);
     assert!(second.wait().success());
     assert_eq!(emails(&world), expected(15));
+    let requests = world.service().requests();
+    let agents: Vec<&str> = requests.iter().map(|request| request.agent.as_str()).collect();
+    let version = env!("CARGO_PKG_VERSION");
+    let (first, second) =
+        (format!("rosterd/{version} (first; epoch 1)"), format!("rosterd/{version} (second; epoch 2)"));
+    let of_first = agents.iter().take_while(|agent| **agent == first).count();
+    assert!(of_first >= 10 && agents[of_first..].iter().all(|agent| *agent == second), "{agents:?}");
     world.sync().expect(0);
 }
 
