@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::crash::point;
 use crate::credential::{Authority, Authorization};
 use crate::error::{Error, ErrorKind};
+use crate::guarded::{KeptBack, guarded};
 use crate::operation::{Operation, Verb};
 use crate::options::{Credential, Options, Paths, SendGuard};
 use crate::retry::{ATTEMPTS_MAX, Allowance, Backoff, jitter};
@@ -309,7 +310,13 @@ impl Client {
         };
         let permit = inner.budget.permit(self.urgent).await?;
         let mut request = authorization.sign(self.request(out)?);
+        let mut kept_back = KeptBack::default();
         if let Some(guard) = &inner.send_guard {
+            if let Some((_, body)) = out.body.as_ref().filter(|(_, body)| !body.is_empty()) {
+                let body = guarded(body.clone(), &guard.may_send, out.verb);
+                kept_back = body.1;
+                request = request.body(body.0);
+            }
             if !out.verb.is_read() {
                 request = request.timeout(guard.write_timeout.min(inner.timeout));
             }
@@ -331,6 +338,10 @@ impl Client {
             Err(kind) if kind.is_never_sent() => {
                 inner.budget.never_sent(permit)?;
                 return Err(kind);
+            }
+            Err(_) if kept_back.get().is_some() => {
+                inner.budget.never_sent(permit)?;
+                return Err(ErrorKind::Withheld(kept_back.get().cloned().unwrap_or_default()));
             }
             Err(kind) => {
                 self.allowance.count();

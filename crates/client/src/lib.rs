@@ -40,6 +40,7 @@ mod credential;
 mod error;
 mod extra;
 mod filter;
+mod guarded;
 mod id;
 mod identity;
 mod json;

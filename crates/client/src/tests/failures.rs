@@ -1,5 +1,7 @@
 //! Failures of connections and answers, and how the client reports them.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
@@ -7,8 +9,10 @@ use jiff::{SignedDuration, Timestamp};
 use super::server::{Reply, Server, answer, bytes, client, json, ticking};
 use crate::RemoteId;
 use crate::clock::Clock;
+use crate::options::MaySend;
 use crate::{
-    Api, BudgetPlace, Call, Client, Deleted, Error, ErrorKind, Fate, Options, Query, Raw, Retry, Staff, StaffInput,
+    Api, BudgetPlace, Call, Client, Deleted, Error, ErrorKind, Fate, Options, Query, Raw, Retry, SendGuard, Staff,
+    StaffInput,
 };
 
 fn get() -> Call<Option<Staff>> {
@@ -39,6 +43,27 @@ async fn check(reply: Reply, expected_kind: &str, reads: usize, fate: Fate) {
 async fn fault_28_a_write_whose_connection_breaks_is_unknown_and_sent_once() {
     check(bytes(""), "Cut", 3, Fate::Unknown).await;
     check(bytes("HTTP/1.1 200 OK\r\ncontent-ty"), "Cut", 3, Fate::Unknown).await;
+}
+
+/// The process stood still after the first look, or the connection took long to make.
+#[tokio::test]
+async fn law_3_a_write_whose_time_is_over_when_its_first_bytes_are_about_to_leave_stays_here() {
+    let server = Server::start(|_, _| json(200, "{\"id\":7}")).await;
+    let looks = Arc::new(AtomicUsize::new(0));
+    let seen = Arc::clone(&looks);
+    let may_send: MaySend = Arc::new(move |_| match seen.fetch_add(1, Ordering::SeqCst) {
+        0 | 2 | 3 => Ok("here".to_owned()),
+        _ => Err("over".to_owned()),
+    });
+    let guard = SendGuard { may_send, write_timeout: Duration::from_secs(20) };
+    let client = client(&Options { send_guard: Some(guard), ..server.options() });
+    let error = client.send(put()).await.unwrap_err();
+    assert_eq!((kind(&error).as_str(), error.fate()), ("Withheld", Fate::NotSent));
+    assert_eq!((looks.load(Ordering::SeqCst), client.budget().used, server.calls().len()), (2, 0, 0));
+    client.send(put()).await.unwrap();
+    assert_eq!((looks.load(Ordering::SeqCst), server.calls().len()), (4, 1));
+    let seen = &server.seen()[0];
+    assert_eq!(seen.header("content-length"), Some(seen.body.len().to_string().as_str()), "its length is said as ever");
 }
 
 #[tokio::test]
