@@ -5,7 +5,7 @@ use std::io;
 use jiff::tz::TimeZone;
 
 use super::entry::AuditEvent;
-use crate::store::{Home, Log};
+use crate::store::{Batch, Home, Log};
 
 /// The audit files of one state.
 pub struct Audit {
@@ -23,9 +23,14 @@ impl Audit {
 
     /// Appends a line and returns when it is durable.
     pub fn append(&self, event: impl Into<AuditEvent>) -> io::Result<()> {
-        let event = event.into();
-        let month = event.at().to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
-        self.log.append(&month, &serde_json::to_string(&event)?)
+        let (month, line) = written(event.into())?;
+        self.log.append(&month, &line)
+    }
+
+    /// Appends a line that tells of what `batch` is about to do, as [`Log::append_with`] says.
+    pub fn append_with(&self, batch: &mut Batch, event: impl Into<AuditEvent>) -> io::Result<()> {
+        let (month, line) = written(event.into())?;
+        self.log.append_with(batch, &month, &line)
     }
 
     /// The highest number of a run that the newest lines tell of; 0 where none does. A store that was lost or restored
@@ -47,6 +52,12 @@ impl Audit {
         }
         Ok(0)
     }
+}
+
+/// The month of a line, and the line.
+fn written(event: AuditEvent) -> io::Result<(String, String)> {
+    let month = event.at().to_zoned(TimeZone::UTC).strftime("%Y-%m").to_string();
+    Ok((month, serde_json::to_string(&event)?))
 }
 
 #[cfg(test)]

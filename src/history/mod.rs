@@ -4,8 +4,9 @@
 //! - It is kept apart from the rows ([`Log`](crate::store::Log)), in a state folder as `audit/YYYY-MM.ndjson`, and is only ever
 //!   appended to: it survives a store that is thrown away (law 9). People's data goes from it when it has grown too old, in
 //!   one step a month.
-//! - One line a confirmed change, a decision and the end of a run, as JSON. A line is on disk before what it tells of is
-//!   committed; so after a crash a line may be there twice, and none is missing.
+//! - One line a confirmed change, a decision and the end of a run, as JSON. In a folder a line is on disk before what it tells of
+//!   is committed; so after a crash a line may be there twice, and none is missing. In a database the line of a change is part of
+//!   its commit.
 //! - A key in a reason keeps the marks of [`Sensitive`](crate::record::Sensitive) around it, so that it can be found again by
 //!   what it is, whatever it holds.
 //! - A reader takes lines of other versions, and names by file and line what it can't read.

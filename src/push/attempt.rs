@@ -11,6 +11,7 @@ use super::outcome::Step;
 use super::request::body::{self, RequestBody, lost};
 use super::{LOOK_AGAIN, Outcome, Push};
 use crate::api::{self, Fate};
+use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Mirror, Remote};
 use crate::plan::Protection;
@@ -40,7 +41,7 @@ impl Push<'_> {
             match self.store.before_sending()? {
                 Duration::ZERO => break,
                 // What the worker before this one had on its way arrives first.
-                wait => tokio::time::sleep(wait.min(SETTLE_LOOK)).await,
+                wait => tokio::time::sleep(wait.min(term(SETTLE_LOOK))).await,
             }
         }
         if let Some(reason) = breaker.denied(action) {
@@ -252,7 +253,7 @@ impl Push<'_> {
         let get = || Remote::get(self.client, at);
         let mut answered = get().await?;
         if answered.value.is_none() {
-            tokio::time::sleep(LOOK_AGAIN).await;
+            tokio::time::sleep(term(LOOK_AGAIN)).await;
             answered = get().await?;
         }
         Ok((answered.value, answered.date))

@@ -88,8 +88,8 @@ impl Push<'_> {
     /// Puts on disk what became of a write: snapshot, owner, mirror and queue in one commit (law 5).
     pub(super) fn confirm(&self, mirror: &Mirror, change: &Change, written: Written<'_>) -> Result<Outcome, Error> {
         let Written { before, after, seen } = written;
-        self.witness.confirmed(change, before, Some(&after)).map_err(Error::Audit)?;
         let mut batch = Batch::default();
+        self.witness.confirmed(change, before, Some(&after), &mut batch).map_err(Error::Audit)?;
         let was = before;
         let before = SyncedRecord::get(self.store, &change.job, &change.key)?;
         if let Some(before) = before.as_ref().filter(|before| before.id != after.id) {
@@ -163,9 +163,9 @@ impl Push<'_> {
         id: RemoteId,
         before: Option<&Entity>,
     ) -> Result<Outcome, Error> {
-        self.witness.confirmed(change, before, None).map_err(Error::Audit)?;
-        let gone = SyncedRecord::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
         let mut batch = Batch::default();
+        self.witness.confirmed(change, before, None, &mut batch).map_err(Error::Audit)?;
+        let gone = SyncedRecord::get(self.store, &change.job, &change.key)?.and_then(|known| known.gone);
         SyncedRecord::remove(&mut batch, &change.job, &change.key);
         OWNERS.remove(&mut batch, &change.target, &id);
         let removal = Removal {

@@ -6,6 +6,7 @@ use std::io;
 use super::StopReason;
 use crate::queue::Change;
 use crate::record::{Entity, reveal};
+use crate::store::Batch;
 
 /// What became of one change.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,8 +55,14 @@ pub(super) enum Step {
 
 /// Receives the events of a push.
 pub trait Witness: Sync {
-    /// A change is about to be recorded as confirmed. What is returned as an error stops the push.
-    fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> io::Result<()>;
+    /// A change is about to be recorded as confirmed, by `batch`. What is returned as an error stops the push.
+    fn confirmed(
+        &self,
+        change: &Change,
+        before: Option<&Entity>,
+        after: Option<&Entity>,
+        batch: &mut Batch,
+    ) -> io::Result<()>;
 
     /// A change has its outcome.
     fn outcome(&self, change: &Change, outcome: &Outcome);

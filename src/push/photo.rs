@@ -124,9 +124,9 @@ impl Push<'_> {
         };
         let now = Value::text(mark);
         let before = was.map_or_else(|| entity(&now), entity);
-        self.witness.confirmed(change, Some(&before), Some(&entity(&now))).map_err(Error::Audit)?;
-        let known = SyncedRecord::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
         let mut batch = Batch::default();
+        self.witness.confirmed(change, Some(&before), Some(&entity(&now)), &mut batch).map_err(Error::Audit)?;
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?.filter(|known| known.id == id);
         if let Some(mut known) = known {
             known.sent.insert(Target::PHOTO.into(), now);
             known.echo.insert(Target::PHOTO.into(), Value::Empty);

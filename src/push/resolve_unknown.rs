@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::commit::Written;
 use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Progress, Push};
+use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{HoldReason, Match, Matcher};
@@ -40,7 +41,7 @@ impl Push<'_> {
                 break;
             }
             if again {
-                tokio::time::sleep(LOOK_AGAIN).await;
+                tokio::time::sleep(term(LOOK_AGAIN)).await;
             }
             mirror.refresh(self.client, self.store, self.clock).await?;
             let mut taken = BTreeSet::new();

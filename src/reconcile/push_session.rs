@@ -14,6 +14,7 @@ use crate::plan::Protection;
 use crate::push::{Outcome, Presence, Push, StopReason, Witness};
 use crate::queue::Change;
 use crate::record::{Action, Entity, Field, Value};
+use crate::store::Batch;
 
 /// Writes the audit file and passes on what happens.
 pub(crate) struct PushSession<'a> {
@@ -67,7 +68,13 @@ impl<'a> PushSession<'a> {
 }
 
 impl Witness for PushSession<'_> {
-    fn confirmed(&self, change: &Change, before: Option<&Entity>, after: Option<&Entity>) -> std::io::Result<()> {
+    fn confirmed(
+        &self,
+        change: &Change,
+        before: Option<&Entity>,
+        after: Option<&Entity>,
+        batch: &mut Batch,
+    ) -> std::io::Result<()> {
         let value = |entity: Option<&'_ Entity>, field: &str| -> Value {
             entity.map_or(Value::Empty, |entity| entity.value(field).clone())
         };
@@ -78,7 +85,7 @@ impl Witness for PushSession<'_> {
             // It was found as wanted, and nothing was sent.
             return Ok(());
         }
-        self.audit.append(Changed {
+        let changed = Changed {
             at: self.context.clock.now(),
             run: self.run,
             job: change.job.clone(),
@@ -86,7 +93,8 @@ impl Witness for PushSession<'_> {
             action: change.wish.action,
             id: after.or(before).map(|entity| entity.id).or(change.wish.id),
             fields,
-        })
+        };
+        self.audit.append_with(batch, changed)
     }
 
     fn outcome(&self, change: &Change, outcome: &Outcome) {

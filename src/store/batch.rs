@@ -11,6 +11,8 @@ pub(super) type RowChange = (Vec<u8>, Option<Vec<u8>>);
 #[derive(Default)]
 pub struct Batch {
     pub(super) rows: Vec<RowChange>,
+    /// Lines of the log, with their segments, that become part of it with the rows.
+    pub(super) lines: Vec<(String, String)>,
 }
 
 impl Batch {
@@ -32,6 +34,6 @@ impl Batch {
 
     /// Whether there is nothing to apply.
     pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.rows.is_empty() && self.lines.is_empty()
     }
 }

@@ -20,7 +20,7 @@ use super::mark::Mark;
 #[cfg(feature = "postgres")]
 use super::postgres::{Account, DatabaseLog};
 use super::tenure::SendPermit;
-use super::{Error, ErrorKind, embedded};
+use super::{Batch, Error, ErrorKind, embedded};
 use crate::secret::Unusable;
 
 /// Where the state of an account lies.
@@ -246,6 +246,12 @@ impl Log {
     /// Appends a line, which has no end of its own, and returns when it is durable.
     pub fn append(&self, segment: &str, line: &str) -> io::Result<()> {
         self.engine.append(segment, line)
+    }
+
+    /// Appends a line that tells of what `batch` is about to do. Where one commit can do both, the line is there if and only if
+    /// the rows are; otherwise it is durable when this returns.
+    pub fn append_with(&self, batch: &mut Batch, segment: &str, line: &str) -> io::Result<()> {
+        self.engine.append_with(batch, segment, line)
     }
 
     /// The segments, the oldest first.

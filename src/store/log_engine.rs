@@ -3,6 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
+use super::Batch;
+
 /// What becomes of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineFate {
@@ -20,6 +22,13 @@ pub type LineJudge<'a> = dyn FnMut(&[u8]) -> LineFate + 'a;
 /// Where the lines of a log are kept.
 pub(super) trait LogEngine: Send + Sync {
     fn append(&self, segment: &str, line: &str) -> io::Result<()>;
+
+    /// Appends a line that tells of what a batch is about to do: at once, so that it is there before that is done, or with the
+    /// batch.
+    fn append_with(&self, _batch: &mut Batch, segment: &str, line: &str) -> io::Result<()> {
+        self.append(segment, line)
+    }
+
     fn segments(&self) -> io::Result<Vec<String>>;
     fn place(&self, segment: &str) -> PathBuf;
     fn lines(&self, segment: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()>;

@@ -1,10 +1,14 @@
-//! Points at which a test ends the process, as a kill or a power cut would.
+//! Points at which a test ends or stops the process, as a kill, a power cut or a machine that stands still would; and terms that a
+//! test makes shorter.
 //!
 //! Only the feature `crash-points` makes them do anything, and no release is built with it. `ROSTERD_CRASH_AT` is the
-//! number of the point, counted from 1 over the whole process, at which it ends; `ROSTERD_CRASH_LOG` names a file to which
-//! each point that is passed appends its name.
+//! number of the point, counted from 1 over the whole process, at which it ends, `ROSTERD_STOP_AT` of the one at which it stops
+//! until it is sent SIGCONT; `ROSTERD_CRASH_LOG` names a file to which each point that is passed appends its name.
+//! `ROSTERD_TERMS_DIVIDED_BY` divides every [`term`] by one number, so that the relations between them stay.
 //!
-//! Rejected: killing from outside after a random while. It finds what happens often, not what can happen.
+//! Rejected: killing from outside after a random while alone. It finds what happens often, not what can happen.
+
+use std::time::Duration;
 
 /// Passes a point.
 #[cfg(feature = "crash-points")]
@@ -19,13 +23,37 @@ pub fn point(name: &str) {
         let written = file.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes()));
         written.expect("the log of points can be written");
     }
-    let at = std::env::var("ROSTERD_CRASH_AT").ok().and_then(|at| at.parse::<u64>().ok());
-    if at == Some(number) {
+    if number_in("ROSTERD_CRASH_AT") == Some(number) {
         std::process::abort();
     }
+    if number_in("ROSTERD_STOP_AT") == Some(number) {
+        use rustix::process::{Signal, getpid, kill_process};
+        kill_process(getpid(), Signal::STOP).expect("a process can stop itself");
+    }
+}
+
+#[cfg(feature = "crash-points")]
+fn number_in(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok().and_then(|number| number.parse().ok())
+}
+
+/// How long a term lasts.
+#[cfg(feature = "crash-points")]
+pub fn term(full: Duration) -> Duration {
+    use std::sync::LazyLock;
+
+    static DIVISOR: LazyLock<u64> = LazyLock::new(|| number_in("ROSTERD_TERMS_DIVIDED_BY").unwrap_or(1));
+    full / u32::try_from(*DIVISOR).expect("a small number")
 }
 
 /// Passes a point.
 #[cfg(not(feature = "crash-points"))]
 #[inline(always)]
 pub const fn point(_name: &str) {}
+
+/// How long a term lasts.
+#[cfg(not(feature = "crash-points"))]
+#[inline(always)]
+pub const fn term(full: Duration) -> Duration {
+    full
+}

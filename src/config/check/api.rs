@@ -7,6 +7,7 @@ use jiff::SignedDuration;
 use super::section::Section;
 use super::{credential, url};
 use crate::api::{BudgetPlace, Options, Paths, SendGuard, SharedBudget};
+use crate::crash::term;
 use crate::store::{Home, Permit, WRITE_MAX};
 
 /// What the service grants in a minute (specification, Limits).
@@ -51,7 +52,7 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
                 }
                 Err(format!("another worker may still be writing for {} s", wait.as_secs() + 1))
             }),
-            write_timeout: WRITE_MAX,
+            write_timeout: term(WRITE_MAX),
         }),
         ..usual
     })

@@ -12,6 +12,7 @@ use tracing::Instrument as _;
 use super::claims::{Conflict, credential_of, places_of};
 use super::shared::Shared;
 use crate::config::{self, Config, Instance, Needs};
+use crate::crash::term;
 use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, Retry};
 use crate::daemon::event::Event;
 use crate::daemon::event_loop::{Service, timed};
@@ -277,7 +278,7 @@ async fn opened(config: &Config, shared: &Shared, identity: &Identity) -> Result
             is_told = true;
         }
         tokio::select! {
-            () = tokio::time::sleep(if stands_by { CLAIM_EVERY } else { IN_USE_PAUSE }) => {}
+            () = tokio::time::sleep(if stands_by { term(CLAIM_EVERY) } else { IN_USE_PAUSE }) => {}
             () = stopping.wait() => return Err(error),
         }
     }

@@ -11,6 +11,7 @@
 use std::collections::BTreeMap;
 
 use super::connection::Value;
+use super::fence::fenced;
 use super::rows::{Commit, Rows, number};
 use crate::crash::point;
 use crate::store::batch::RowChange;
@@ -25,6 +26,7 @@ pub(super) struct Bulk<'a> {
     rows: &'a Rows,
     /// Rows about the state as a whole, which are never many.
     unfiled: Vec<RowChange>,
+    lines: Vec<(String, String)>,
     buffer: Vec<RowChange>,
     bytes: usize,
     /// The generation that is written of each space that has one.
@@ -36,7 +38,14 @@ impl<'a> Bulk<'a> {
     pub(super) const COMMIT_ROWS_MAX: usize = if cfg!(debug_assertions) { 256 } else { PART_ROWS };
 
     pub(super) fn new(rows: &'a Rows) -> Self {
-        Self { rows, unfiled: Vec::new(), buffer: Vec::new(), bytes: 0, generations: BTreeMap::new() }
+        Self {
+            rows,
+            unfiled: Vec::new(),
+            lines: Vec::new(),
+            buffer: Vec::new(),
+            bytes: 0,
+            generations: BTreeMap::new(),
+        }
     }
 
     fn push(&mut self, row: RowChange) -> Result<(), ErrorKind> {
@@ -91,30 +100,25 @@ impl<'a> Bulk<'a> {
         names: Vec<Vec<u8>>,
         payloads: Vec<Option<Vec<u8>>>,
     ) -> Result<(), ErrorKind> {
-        const PART: &str = "with fence as (
-              select from rosterd.account
-               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
-            put as (
+        const PART: &str = concat!(
+            "with ",
+            fenced!(),
+            ", put as (
               insert into rosterd.rows (account, space, generation, name, payload)
               select $1, $4, $5, p.name, p.payload from unnest($6::bytea[], $7::bytea[]) as p(name, payload)
                where exists (select from fence)
               on conflict (account, space, generation, name) do update set payload = excluded.payload)
-            select from fence";
+            select from fence"
+        );
         let values = || {
-            let mut values = self.fence();
-            values.extend([
+            self.rows.lease.tenure.fence([
                 Value::Small(number(space)),
                 Value::Int(generation),
                 Value::Blobs(names.clone()),
                 Value::OptionalBlobs(payloads.clone()),
-            ]);
-            values
+            ])
         };
         self.rows.account.query(PART, values).and_then(|rows| self.fenced(&rows))
-    }
-
-    fn fence(&self) -> Vec<Value> {
-        vec![Value::Text(self.rows.lease.tenure.holder.clone()), Value::Big(self.rows.lease.tenure.epoch)]
     }
 
     /// A statement that saw no fence did nothing.
@@ -128,10 +132,10 @@ impl<'a> Bulk<'a> {
 
     /// Copies what the old generation of a space has besides, in parts, and takes the marks of removals out.
     fn complete(&self, space: Keyspace, generation: i32) -> Result<(), ErrorKind> {
-        const PART: &str = "with fence as (
-              select from rosterd.account
-               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
-            part as (
+        const PART: &str = concat!(
+            "with ",
+            fenced!(),
+            ", part as (
               select name, payload from rosterd.rows r where r.account = $1 and r.space = $4 and r.name > $6
                  and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $4), 0)
                order by name limit 10000),
@@ -139,19 +143,19 @@ impl<'a> Bulk<'a> {
               insert into rosterd.rows (account, space, generation, name, payload)
               select $1, $4, $5, name, payload from part where exists (select from fence)
               on conflict (account, space, generation, name) do nothing)
-            select (select name from part order by name desc limit 1) as last from fence";
-        const MARKS: &str = "with fence as (
-              select from rosterd.account
-               where id = $1 and holder = $2 and epoch = $3 and expires_at > clock_timestamp() for share),
-            swept as (
+            select (select name from part order by name desc limit 1) as last from fence"
+        );
+        const MARKS: &str = concat!(
+            "with ",
+            fenced!(),
+            ", swept as (
               delete from rosterd.rows where account = $1 and space = $4 and generation = $5 and payload is null
                  and exists (select from fence))
-            select from fence";
+            select from fence"
+        );
         let of = |more: Option<Vec<u8>>| {
-            let mut values = self.fence();
-            values.extend([Value::Small(number(space)), Value::Int(generation)]);
-            values.extend(more.map(Value::Bytes));
-            values
+            let place = [Value::Small(number(space)), Value::Int(generation)];
+            self.rows.lease.tenure.fence(place.into_iter().chain(more.map(Value::Bytes)))
         };
         // No name is empty.
         let mut last = Vec::new();
@@ -171,10 +175,10 @@ impl<'a> Bulk<'a> {
         if self.generations.is_empty() {
             let mut rows = std::mem::take(&mut self.unfiled);
             rows.append(&mut self.buffer);
-            if rows.is_empty() {
+            if rows.is_empty() && self.lines.is_empty() {
                 return Ok(());
             }
-            return self.rows.commit_fenced(&mut commits, Commit { rows, generations: &[] });
+            return self.rows.commit_fenced(&mut commits, Commit { rows, lines: self.lines, generations: &[] });
         }
         self.spill()?;
         let generations: Vec<(Keyspace, i32)> =
@@ -182,7 +186,7 @@ impl<'a> Bulk<'a> {
         generations.iter().try_for_each(|(space, generation)| self.complete(*space, *generation))?;
         point("store: a merged file is there");
         let rows = std::mem::take(&mut self.unfiled);
-        self.rows.commit_fenced(&mut commits, Commit { rows, generations: &generations })?;
+        self.rows.commit_fenced(&mut commits, Commit { rows, lines: self.lines, generations: &generations })?;
         point("store: a merged file counts");
         generations.iter().try_for_each(|(space, generation)| self.rows.drop_before(*space, *generation))
     }
@@ -200,13 +204,14 @@ pub(super) fn replace_all(rows: &Rows, batch: Batch) -> Result<(), ErrorKind> {
         bulk.push_part(row)?;
     }
     bulk.spill()?;
-    rows.commit_fenced(&mut commits, Commit { rows: Vec::new(), generations: &generations })?;
+    rows.commit_fenced(&mut commits, Commit { rows: Vec::new(), lines: batch.lines, generations: &generations })?;
     generations.iter().try_for_each(|(space, generation)| rows.drop_before(*space, *generation))
 }
 
 impl BulkLoad for Bulk<'_> {
     fn add(&mut self, batch: Batch) -> Result<(), Error> {
         let rows = self.rows;
+        self.lines.extend(batch.lines);
         batch.rows.into_iter().try_for_each(|row| self.push(row)).map_err(|kind| rows.error(kind))
     }
 

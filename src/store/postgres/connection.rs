@@ -57,6 +57,7 @@ pub(super) enum Value {
     Smalls(Vec<i16>),
     Ints(Vec<i32>),
     Bigs(Vec<i64>),
+    Texts(Vec<String>),
     Blobs(Vec<Vec<u8>>),
     OptionalBlobs(Vec<Option<Vec<u8>>>),
 }
@@ -72,6 +73,7 @@ impl Value {
             Self::Smalls(value) => (value, Type::INT2_ARRAY),
             Self::Ints(value) => (value, Type::INT4_ARRAY),
             Self::Bigs(value) => (value, Type::INT8_ARRAY),
+            Self::Texts(value) => (value, Type::TEXT_ARRAY),
             Self::Blobs(value) => (value, Type::BYTEA_ARRAY),
             Self::OptionalBlobs(value) => (value, Type::BYTEA_ARRAY),
         }

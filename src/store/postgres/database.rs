@@ -42,7 +42,7 @@ impl Database {
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),
             held: Mutex::default(),
-            worker: worker(),
+            worker: unique(),
         }
     }
 
@@ -88,8 +88,8 @@ impl Database {
     }
 }
 
-/// A name that no other process has had.
-fn worker() -> String {
+/// A name that nothing else has had.
+pub(super) fn unique() -> String {
     use ring::rand::SecureRandom as _;
     let mut bytes = [0; 16];
     ring::rand::SystemRandom::new().fill(&mut bytes).expect("the system has random numbers");

@@ -61,7 +61,8 @@ impl Engine for Rows {
             bulk.add(batch)?;
             return bulk.commit();
         }
-        let committed = self.commit_fenced(&mut self.writing(), Commit { rows: batch.rows, generations: &[] });
+        let committed =
+            self.commit_fenced(&mut self.writing(), Commit { rows: batch.rows, lines: batch.lines, generations: &[] });
         committed.map_err(|kind| self.error(kind))
     }
 

@@ -19,16 +19,21 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
+use super::connection::Value;
 use super::deadline;
+use crate::crash::term;
 use crate::store::{ErrorKind, WRITE_MAX};
 
+/// How long it lasts from its claim, and from each renewal.
+const LEASE: Duration = Duration::from_secs(30);
 /// How often it is renewed.
 pub(super) const RENEW_EVERY: Duration = Duration::from_secs(5);
-/// After so long without a renewal nothing is sent; the lease lasts for 30 s, as the statements say.
+/// After so long without a renewal nothing is sent.
 pub(super) const WRITE_UNTIL: Duration = Duration::from_secs(25);
-/// How long after its claim a successor of such a tenure writes to the service. The statements have the same number.
+/// How long after its claim a successor of such a tenure writes to the service.
 const SETTLE: Duration = Duration::from_secs(45);
 
+const _: () = assert!(WRITE_UNTIL.as_secs() < LEASE.as_secs());
 const _: () = assert!(WRITE_UNTIL.as_secs() + WRITE_MAX.as_secs() <= SETTLE.as_secs());
 
 /// Which tenure of which account.
@@ -88,12 +93,26 @@ impl Lease {
     /// [`ErrorKind::Fenced`] where none may any more.
     pub(super) fn before_sending(&self) -> Result<Duration, ErrorKind> {
         let now = deadline::now();
-        let until = self.renewed.load(Ordering::Relaxed) + millis(WRITE_UNTIL);
+        let until = self.renewed.load(Ordering::Relaxed) + millis(term(WRITE_UNTIL));
         if self.is_lost() || now >= until {
             return Err(ErrorKind::Fenced);
         }
         Ok(Duration::from_millis(self.writes_from.saturating_sub(now)))
     }
+}
+
+/// The length of a lease as the statements take it, in milliseconds.
+pub(super) fn lease() -> Value {
+    in_statement(LEASE)
+}
+
+/// The time after a claim in which nothing is written to the service, as the statements take it, in milliseconds.
+pub(super) fn settle() -> Value {
+    in_statement(SETTLE)
+}
+
+fn in_statement(full: Duration) -> Value {
+    Value::Big(i64::try_from(term(full).as_millis()).unwrap_or(i64::MAX))
 }
 
 fn millis(duration: Duration) -> u64 {

@@ -1,11 +1,12 @@
 //! The log of an account: a row for each line. A decision is written down by whichever worker it reaches, so a line needs no
-//! lease.
+//! lease. A line about a change of the holder is part of the commit that confirms it.
 
 use std::io;
 use std::path::PathBuf;
 
 use super::connection::Value;
-use super::database::Account;
+use super::database::{Account, unique};
+use crate::store::Batch;
 use crate::store::log_engine::{LineFate, LineJudge, LogEngine};
 
 /// So many lines come with one answer.
@@ -39,10 +40,17 @@ impl DatabaseLog {
 
 impl LogEngine for DatabaseLog {
     fn append(&self, segment: &str, line: &str) -> io::Result<()> {
-        const APPEND: &str = "insert into rosterd.audit (account, segment, line) values ($1, $2, $3)";
-        let values = || vec![Value::Text(segment.to_owned()), Value::Text(line.to_owned())];
-        // Where an answer is lost the line may be there twice, and never not at all.
+        const APPEND: &str = "insert into rosterd.audit (account, segment, line, mark) values ($1, $2, $3, $4)
+            on conflict (mark) do nothing";
+        // Where an answer is lost the statement is repeated, and the mark shows whether the line is there.
+        let mark = unique();
+        let values = || vec![Value::Text(segment.to_owned()), Value::Text(line.to_owned()), Value::Text(mark.clone())];
         self.0.query(APPEND, values).map(drop).map_err(io::Error::other)
+    }
+
+    fn append_with(&self, batch: &mut Batch, segment: &str, line: &str) -> io::Result<()> {
+        batch.lines.push((segment.to_owned(), line.to_owned()));
+        Ok(())
     }
 
     fn segments(&self) -> io::Result<Vec<String>> {

@@ -20,6 +20,7 @@ mod deadline;
 mod documents;
 mod engine;
 mod error;
+mod fence;
 mod lease;
 mod log;
 mod options;

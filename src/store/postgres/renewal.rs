@@ -6,9 +6,10 @@ use std::thread;
 
 use super::connection::{Connection, StatementError, Value};
 use super::deadline;
-use super::lease::{Lease, RENEW_EVERY};
+use super::lease::{Lease, RENEW_EVERY, lease};
 use super::options::ConnectionOptions;
 use super::timeline::timeline;
+use crate::crash::term;
 
 /// A thread with a connection of its own. It ends with this value.
 pub(super) struct Renewals {
@@ -23,7 +24,7 @@ impl Renewals {
         let (alive, ended) = channel();
         let held = Arc::clone(&leases);
         thread::Builder::new().name("renewals".to_owned()).spawn(move || {
-            while ended.recv_timeout(RENEW_EVERY) == Err(RecvTimeoutError::Timeout) {
+            while ended.recv_timeout(term(RENEW_EVERY)) == Err(RecvTimeoutError::Timeout) {
                 let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
                 let live: Vec<Arc<Lease>> =
                     held.iter().filter_map(Weak::upgrade).filter(|lease| !lease.is_lost()).collect();
@@ -46,7 +47,7 @@ impl Renewals {
 /// Asks for all of them; those that are not granted are lost.
 fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result<(), StatementError> {
     const RENEW: &str = concat!(
-        "update rosterd.account a set expires_at = clock_timestamp() + interval '30 s'
+        "update rosterd.account a set expires_at = clock_timestamp() + $4 * interval '1 ms'
            from unnest($2, $3) as own(id, epoch)
           where a.id = own.id and a.holder = $1 and a.epoch = own.epoch
          returning a.id, ",
@@ -61,6 +62,7 @@ fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result
         Value::Text(worker.to_owned()),
         Value::Ints(leases.iter().map(|lease| lease.tenure.account).collect()),
         Value::Bigs(leases.iter().map(|lease| lease.tenure.epoch).collect()),
+        lease(),
     ];
     let granted = connection.query(RENEW, values)?;
     for lease in leases {

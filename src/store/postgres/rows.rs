@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::connection::{StatementError, Value};
 use super::database::Account;
+use super::fence::{fence, fenced};
 use super::lease::Lease;
 use super::tenure::{self, Claimed};
-use super::timeline::timeline;
 use crate::crash::point;
 use crate::store::batch::RowChange;
 use crate::store::row::{self, RowFault};
@@ -42,6 +42,8 @@ pub(in crate::store) struct Rows {
 /// Rows that change with a commit.
 pub(super) struct Commit<'a> {
     pub(super) rows: Vec<RowChange>,
+    /// Lines of the log, with their segments.
+    pub(super) lines: Vec<(String, String)>,
     /// Generations that count from now on.
     pub(super) generations: &'a [(Keyspace, i32)],
 }
@@ -83,10 +85,9 @@ impl Rows {
         const COMMIT: &str = concat!(
             "with fence as (
                update rosterd.account set commits = commits + 1
-                where id = $1 and holder = $2 and epoch = $3 and commits = $4 and expires_at > clock_timestamp()
-                  and timeline = ",
-            timeline!(),
-            " returning commits),
+                where ",
+            fence!(),
+            " and commits = $4 returning commits),
              named as (
                insert into rosterd.space (account, space, generation)
                select $1, n.space, n.generation from unnest($5::smallint[], $6::int[]) as n(space, generation)
@@ -102,20 +103,22 @@ impl Rows {
                       p.name, p.payload
                  from unnest($9::smallint[], $10::bytea[], $11::bytea[]) as p(space, name, payload)
                 where exists (select from fence)
-               on conflict (account, space, generation, name) do update set payload = excluded.payload)
+               on conflict (account, space, generation, name) do update set payload = excluded.payload),
+             told as (
+               insert into rosterd.audit (account, segment, line)
+               select $1, l.segment, l.line from unnest($12::text[], $13::text[]) with ordinality as l(segment, line, n)
+                where exists (select from fence) order by l.n)
              select case when current_setting('synchronous_commit') = 'off'
                          then set_config('synchronous_commit', 'on', true) end from fence"
         );
         let values = Changes::of(commit.rows);
         let (spaces, generations): (Vec<i16>, Vec<i32>) =
             commit.generations.iter().map(|(space, generation)| (number(*space), *generation)).unzip();
+        let (segments, lines): (Vec<String>, Vec<String>) = commit.lines.into_iter().unzip();
         let mut is_doubtful = false;
         loop {
             point("store: before a batch");
-            let values = vec![
-                Value::Int(self.lease.tenure.account),
-                Value::Text(self.lease.tenure.holder.clone()),
-                Value::Big(self.lease.tenure.epoch),
+            let values = self.lease.tenure.fence([
                 Value::Big(*commits),
                 Value::Smalls(spaces.clone()),
                 Value::Ints(generations.clone()),
@@ -124,7 +127,10 @@ impl Rows {
                 Value::Smalls(values.put_spaces.clone()),
                 Value::Blobs(values.put.clone()),
                 Value::Blobs(values.payloads.clone()),
-            ];
+                Value::Texts(segments.clone()),
+                Value::Texts(lines.clone()),
+            ]);
+            let values = [Value::Int(self.lease.tenure.account)].into_iter().chain(values).collect();
             match self.account.database.ready()?.query(COMMIT, values) {
                 Ok(rows) if !rows.is_empty() => break,
                 Ok(_) if !is_doubtful => return Err(self.lost(ErrorKind::Fenced)),
@@ -153,25 +159,20 @@ impl Rows {
 
     /// Whether this tenure has made so many commits.
     fn is_committed(&self, commits: i64) -> Result<bool, ErrorKind> {
-        let own = || {
-            vec![
-                Value::Text(self.lease.tenure.holder.clone()),
-                Value::Big(self.lease.tenure.epoch),
-                Value::Big(commits),
-            ]
-        };
+        let own = || self.lease.tenure.fence([Value::Big(commits)]);
         let statement = "select from rosterd.account where id = $1 and holder = $2 and epoch = $3 and commits = $4";
         Ok(!self.account.query(statement, own)?.is_empty())
     }
 
     /// Removes rows of generations that do not count: of loads that did not come to their end.
     pub(super) fn drop_unnamed(&self) -> Result<(), ErrorKind> {
-        const DROP: &str = "delete from rosterd.rows r where r.account = $1
-            and exists (select from rosterd.account a where a.id = $1 and a.holder = $2 and a.epoch = $3)
-            and r.generation <> coalesce((select generation from rosterd.space s where s.account = $1 and s.space = r.space), 0)";
-        self.account
-            .query(DROP, || vec![Value::Text(self.lease.tenure.holder.clone()), Value::Big(self.lease.tenure.epoch)])
-            .map(drop)
+        const DROP: &str = concat!(
+            "with ",
+            fenced!(),
+            " delete from rosterd.rows r where r.account = $1 and exists (select from fence)
+            and r.generation <> coalesce((select generation from rosterd.space s where s.account = $1 and s.space = r.space), 0)"
+        );
+        self.account.query(DROP, || self.lease.tenure.fence([])).map(drop)
     }
 
     /// A generation of a space that no load has had. Of those of earlier tenures only the one that counts is left.

@@ -41,6 +41,8 @@ create table rosterd.audit (
   n bigint generated always as identity,
   segment text not null,
   line text not null,
+  -- Of a line that was written by itself: where it is written again because an answer was lost, it is there already.
+  mark text unique,
   primary key (account, segment, n)
 );
 

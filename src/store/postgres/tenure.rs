@@ -6,8 +6,9 @@ use std::time::Duration;
 use super::connection::Value;
 use super::database::Account;
 use super::deadline;
-use super::lease::{Lease, Tenure, WRITE_UNTIL};
+use super::lease::{self, Lease, Tenure, WRITE_UNTIL};
 use super::timeline::timeline;
+use crate::crash::term;
 use crate::store::ErrorKind;
 use crate::store::tenure::Predecessor;
 
@@ -41,17 +42,22 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
                   epoch > 0 and holder is not null as is_lost, epoch > 0 and timeline <> (select timeline from now) as is_older
              from rosterd.account where id = $1 and (expires_at < clock_timestamp() or holder = $2) for update)
          update rosterd.account a
-            set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + interval '30 s',
+            set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + $4 * interval '1 ms',
                 timeline = now.timeline, budget = null, budget_at = null,
                 quiet_until = greatest(old.quiet_until,
-                  case when old.is_lost or old.is_older then now.at + interval '45 s' end)
+                  case when old.is_lost or old.is_older then now.at + $5 * interval '1 ms' end)
            from old, now where a.id = old.id
          returning a.epoch, a.commits, a.timeline, old.epoch > 0 as is_later, old.is_lost or old.is_older as is_lost, old.is_older,
                    greatest(extract(epoch from a.quiet_until - now.at), 0)::float8 as settle,
                    old.budget, extract(epoch from now.at - old.budget_at)::float8 as budget_age"
     );
     let asked = deadline::now();
-    let values = vec![Value::Text(account.database.worker.clone()), Value::Text(node.to_owned())];
+    let values = vec![
+        Value::Text(account.database.worker.clone()),
+        Value::Text(node.to_owned()),
+        lease::lease(),
+        lease::settle(),
+    ];
     let rows = account.query_once(CLAIM, values)?;
     let Some(row) = rows.first() else { return Err(ErrorKind::Leased { node: holder(account)? }) };
     let holder = account.database.worker.clone();
@@ -63,7 +69,7 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
     let predecessor = row.get::<_, bool>("is_later").then_some(Predecessor {
         budget,
         is_lost,
-        sends_for: if row.get("is_older") { WRITE_UNTIL } else { Duration::ZERO },
+        sends_for: if row.get("is_older") { term(WRITE_UNTIL) } else { Duration::ZERO },
     });
     Ok(Claimed { lease: Arc::new(lease), commits: row.get("commits"), predecessor })
 }

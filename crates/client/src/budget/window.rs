@@ -4,14 +4,16 @@ use std::time::Duration;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::crash::term;
+
 /// How long after sending a service may count a request, at most, in milliseconds.
 pub(super) const REACH: u64 = 1_500;
 
 /// The longest pause that the service can ask for.
 pub(crate) const PAUSE_MAX: Duration = Duration::from_secs(15 * 60);
 
-/// The span of the limit in milliseconds (specification, Limits), with a little for clocks that run apart.
-const SPAN: u64 = 60_000 + 50;
+/// The span of the limit (specification, Limits).
+const MINUTE: Duration = Duration::from_secs(60);
 
 /// How much the pace is lowered after a 429, in percent of the limit, and at most.
 const EASE: u32 = 5;
@@ -39,10 +41,15 @@ pub(super) struct Window {
     eased_at: u64,
 }
 
+/// The span of the limit in milliseconds, with a little for clocks that run apart.
+fn span() -> u64 {
+    u64::try_from(term(MINUTE).as_millis()).expect("a minute is not long") + 50
+}
+
 impl Window {
     /// A window of which nothing is free before `from` is 60 s past.
     pub(super) fn spent(from: u64, limit: u32) -> Self {
-        Self { taken: vec![from + SPAN; limit as usize], ..Self::default() }
+        Self { taken: vec![from + span(); limit as usize], ..Self::default() }
     }
 
     /// Takes a slot; the error is the time at which to ask again.
@@ -53,7 +60,7 @@ impl Window {
         }
         let allowed = self.allowed(now, limit) as usize;
         if self.taken.len() < allowed {
-            let slot = now + REACH + SPAN;
+            let slot = now + REACH + span();
             self.taken.push(slot);
             return Ok(slot);
         }
@@ -64,7 +71,7 @@ impl Window {
     /// A slot is identified by its time; slots of equal time are interchangeable.
     pub(super) fn answered(&mut self, slot: u64, now: u64) {
         if let Some(taken) = self.taken.iter_mut().find(|taken| **taken == slot) {
-            *taken = slot.min(now + SPAN);
+            *taken = slot.min(now + span());
         }
     }
 
@@ -139,7 +146,7 @@ impl Window {
             window = Self { blocked_until: left, eased, eased_at, ..Self::spent(0, limit) };
         }
         for until in &mut window.taken {
-            *until = (*until).min(now + REACH + SPAN);
+            *until = (*until).min(now + REACH + span());
         }
         let pause_max = u64::try_from(PAUSE_MAX.as_millis()).unwrap_or(u64::MAX);
         window.blocked_until = window.blocked_until.min(now + pause_max);
@@ -280,7 +287,7 @@ mod tests {
     fn a_time_ahead_of_any_possible_one_is_taken_as_just_taken() {
         let window = Window { taken: vec![10_000_000], blocked_until: u64::MAX, eased: 5, eased_at: 10_000_000 };
         let read = Window::decode(&window.encode(7, 0), 7, 1_000, 1);
-        assert_eq!(read.taken, [1_000 + REACH + SPAN]);
+        assert_eq!(read.taken, [1_000 + REACH + span()]);
         assert_eq!(read.blocked(1_000), Some(900_000));
     }
 
