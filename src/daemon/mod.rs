@@ -39,8 +39,9 @@ mod systemd;
 mod target_locks;
 
 pub use accounts::account::StartError;
-pub use accounts::folder::{AccountsFolder, FolderError};
-pub use accounts::process::{Accounts, ServeError, serve};
+pub use accounts::folder::{Accounts, AccountsFolder, FolderError};
+pub use accounts::process::serve;
+pub use accounts::serve_error::ServeError;
 pub use accounts::unstarted::tell_of_configuration;
 pub use control::{Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unreachable, VERSION, ask};
 pub use event::Event;

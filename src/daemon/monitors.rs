@@ -3,7 +3,7 @@
 //! Each has a task of its own and only reads; a place that does not answer holds up neither runs nor commands.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures_util::future::BoxFuture;
 use jiff::SignedDuration;
@@ -22,6 +22,9 @@ use crate::store;
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 /// The shortest wait between two tries to deliver.
 const DELIVER_EVERY: Duration = Duration::from_secs(1);
+
+/// How long no worker may have an account before that is wrong: a lease runs out, and the next one begins.
+const UNOWNED_MAX: Duration = Duration::from_secs(90);
 
 /// How long the state may be unreadable before there is a notice.
 const LOST_MAX: SignedDuration = SignedDuration::from_mins(2);
@@ -61,6 +64,46 @@ impl Gather for StoppedView {
 
     fn stopped(&self) -> Option<String> {
         Some(self.0.clone())
+    }
+}
+
+/// An account that stands by.
+pub(super) struct StandbyView {
+    /// Where it runs.
+    node: Option<String>,
+    since: Instant,
+}
+
+impl StandbyView {
+    /// One that runs there; nowhere so far without it.
+    pub(super) fn new(node: Option<String>) -> Self {
+        Self { node, since: Instant::now() }
+    }
+
+    fn words(&self) -> String {
+        self.node.clone().unwrap_or_else(|| "no worker has it".to_owned())
+    }
+}
+
+impl Gather for StandbyView {
+    fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
+        Box::pin(std::future::ready(Err(self.words())))
+    }
+
+    fn traffic(&self) -> Traffic {
+        Traffic::default()
+    }
+
+    fn is_alive(&self) -> bool {
+        true
+    }
+
+    fn stopped(&self) -> Option<String> {
+        (self.node.is_none() && self.since.elapsed() > UNOWNED_MAX).then(|| self.words())
+    }
+
+    fn elsewhere(&self) -> Option<String> {
+        self.stopped().is_none().then(|| self.words())
     }
 }
 

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -32,6 +33,8 @@ pub(super) struct Pages {
 /// One of them.
 struct SharedPage {
     board: Arc<Board>,
+    /// Accounts that keep it served.
+    anchors: AtomicUsize,
     /// Why it is not served, where it is not.
     unserved: watch::Sender<Option<Unserved>>,
     /// Names that accounts have given, as far as it is not served yet.
@@ -49,35 +52,69 @@ pub(super) struct OnPage {
     pub(super) unserved: watch::Receiver<Option<Unserved>>,
 }
 
+/// Keeps a page served, whether or not there is an account on it that runs.
+#[derive(Debug)]
+pub(super) struct Anchor(SocketAddr);
+
 impl Pages {
+    /// Serves the page of that address from now on; nothing where it is turned off.
+    pub(super) async fn keep(&self, options: &Status, clock: &Clock) -> Option<Anchor> {
+        let address = options.listen?;
+        let page = self.begun(address, &options.hosts, clock).await;
+        page.anchors.fetch_add(1, Ordering::SeqCst);
+        Some(Anchor(address))
+    }
+
+    /// That page is served for accounts that run only.
+    pub(super) fn let_go(&self, anchor: &Anchor) {
+        let mut pages = self.lock();
+        if let Some(page) = pages.get(&anchor.0) {
+            page.anchors.fetch_sub(1, Ordering::SeqCst);
+        }
+        self.end_if_empty(&mut pages, anchor.0);
+    }
+
     /// Puts an account on the page of its address, and serves that, where it is not served yet; nothing where it is turned off.
     pub(super) async fn put_on(&self, options: &Status, shown: Arc<ShownAccount>, clock: &Clock) -> Option<OnPage> {
         let address = options.listen?;
+        let page = self.begun(address, &options.hosts, clock).await;
+        let name = shown.name().map(str::to_owned);
+        page.board.show(shown);
+        Some(OnPage { address, name, unserved: page.unserved.subscribe() })
+    }
+
+    /// The page of an address, which is served from now on.
+    async fn begun(&self, address: SocketAddr, hosts: &[String], clock: &Clock) -> Arc<SharedPage> {
         let _one = self.binding.lock().await;
         let known = self.lock().get(&address).cloned();
         let page = match known {
             Some(page) => page,
-            None => SharedPage::begin(address, &options.hosts, clock).await,
+            None => SharedPage::begin(address, hosts, clock).await,
         };
-        page.is_asked_as(&options.hosts);
-        let name = shown.name().map(str::to_owned);
-        page.board.show(shown);
+        page.is_asked_as(hosts);
         self.lock().insert(address, Arc::clone(&page));
         // Once it is among the pages: what stops from now on is shown on it too.
         self.stopped().values().for_each(|shown| page.board.show(Arc::clone(shown)));
-        Some(OnPage { address, name, unserved: page.unserved.subscribe() })
+        page
     }
 
     /// Takes an account off its page; a page without any is not served any more.
     pub(super) fn take_off(&self, on: &OnPage) {
         let mut pages = self.lock();
-        let Some(page) = pages.get(&on.address) else { return };
-        page.board.hide(on.name.as_deref());
+        if let Some(page) = pages.get(&on.address) {
+            page.board.hide(on.name.as_deref());
+        }
+        self.end_if_empty(&mut pages, on.address);
+    }
+
+    fn end_if_empty(&self, pages: &mut BTreeMap<SocketAddr, Arc<SharedPage>>, address: SocketAddr) {
+        let Some(page) = pages.get(&address) else { return };
         let stopped = self.stopped();
         let is_empty =
             page.board.names().iter().all(|name| name.as_ref().is_some_and(|name| stopped.contains_key(name)));
-        if is_empty && let Some(page) = pages.remove(&on.address) {
+        if is_empty && page.anchors.load(Ordering::SeqCst) == 0 {
             page.end();
+            pages.remove(&address);
         }
     }
 
@@ -107,6 +144,7 @@ impl SharedPage {
     async fn begin(address: SocketAddr, hosts: &[String], clock: &Clock) -> Arc<Self> {
         let page = Arc::new(Self {
             board: Arc::default(),
+            anchors: AtomicUsize::new(0),
             unserved: watch::Sender::new(None),
             hosts: Mutex::new(hosts.to_vec()),
             served: Mutex::default(),

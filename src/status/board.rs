@@ -36,6 +36,11 @@ pub trait Gather: Send + Sync + 'static {
     fn stopped(&self) -> Option<String> {
         None
     }
+
+    /// Where the account runs, while this process stands by.
+    fn elsewhere(&self) -> Option<String> {
+        None
+    }
 }
 
 /// A snapshot that several share, or why there is none.

@@ -8,6 +8,7 @@ use std::fmt::{self, Display, Write as _};
 
 use jiff::Timestamp;
 
+use super::board::ShownAccount;
 use super::counters::Counters;
 use super::snapshot::{JobView, Snapshot};
 use crate::api::Traffic;
@@ -124,12 +125,32 @@ const FIGURES: &[Figure] = &[
     },
 ];
 
+/// Whether an account runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// It runs in this process.
+    Runs,
+    /// It should, and does not.
+    Stopped,
+    /// Another worker has it.
+    StandsBy,
+}
+
+impl Standing {
+    pub(super) fn of(shown: &ShownAccount) -> Self {
+        match (shown.gather.stopped(), shown.gather.elsewhere()) {
+            (Some(_), _) => Self::Stopped,
+            (None, Some(_)) => Self::StandsBy,
+            (None, None) => Self::Runs,
+        }
+    }
+}
+
 /// What is measured of one account.
 pub(super) struct Measured<'a> {
     /// Its name, where the process has several: a label of each of its series.
     pub(super) account: Option<&'a str>,
-    /// Whether it runs.
-    pub(super) is_running: bool,
+    pub(super) standing: Standing,
     /// How it is; without it only what is known without the state is written.
     pub(super) snapshot: Option<&'a Snapshot>,
     /// What came of its requests.
@@ -140,7 +161,7 @@ pub(super) struct Measured<'a> {
 
 /// Writes all of the only account of a process; without a snapshot only what is known without the state.
 pub fn metrics(snapshot: Option<&Snapshot>, traffic: &Traffic, counters: &Counters) -> String {
-    metrics_of(&[Measured { account: None, is_running: true, snapshot, traffic, counters }])
+    metrics_of(&[Measured { account: None, standing: Standing::Runs, snapshot, traffic, counters }])
 }
 
 /// Writes all of several accounts.
@@ -152,7 +173,12 @@ pub(super) fn metrics_of(accounts: &[Measured<'_>]) -> String {
         page.account = account.account.map(str::to_owned);
         if account.account.is_some() {
             let help = "1 where the account of a process with several runs.";
-            page.single("rosterd_account_running", "gauge", help, flag(account.is_running));
+            page.single("rosterd_account_running", "gauge", help, flag(account.standing == Standing::Runs));
+            let help = "1 where the account of a process with several stands by: another worker has it.";
+            page.single("rosterd_account_standby", "gauge", help, flag(account.standing == Standing::StandsBy));
+        }
+        if account.standing == Standing::StandsBy {
+            continue;
         }
         let readable = flag(account.snapshot.is_some());
         page.single("rosterd_state_readable", "gauge", "1 where the state can be read.", readable);

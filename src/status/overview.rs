@@ -65,6 +65,11 @@ impl<'a> Row<'a> {
         Self { why: Some(reason.to_owned()), ..Self::blank(name, Mood::Bad, "does not run") }
     }
 
+    /// One that another worker has.
+    pub(super) fn elsewhere(name: &'a str, node: &str) -> Self {
+        Self { why: Some(node.to_owned()), ..Self::blank(name, Mood::Idle, "runs elsewhere") }
+    }
+
     /// One of which nothing is known at the moment.
     pub(super) fn unknown(name: &'a str, reason: &str) -> Self {
         Self { why: Some(reason.to_owned()), ..Self::blank(name, Mood::Bad, "the state can’t be read") }

@@ -157,18 +157,23 @@ pub(super) fn page_of(snapshot: &Snapshot, account: Option<&str>) -> String {
 
 /// The page of an account that does not run.
 pub(super) fn stopped(reason: &str) -> String {
-    bad("stopped", "This account does not run", reason)
+    alone("stopped", "bad", "This account does not run", reason)
+}
+
+/// The page of an account that another worker has.
+pub(super) fn elsewhere(node: &str) -> String {
+    alone("stands by", "idle", "This account runs elsewhere", node)
 }
 
 /// The page where the state can't be read.
 pub fn unreadable(reason: &str) -> String {
-    bad("unknown", "The state can’t be read", reason)
+    alone("unknown", "bad", "The state can’t be read", reason)
 }
 
-fn bad(title: &str, heading: &str, reason: &str) -> String {
+fn alone(title: &str, mood: &str, heading: &str, reason: &str) -> String {
     let reason = sentence(reason);
     format!(
-        "{HEAD}<title>rosterd: {title}</title>\n</head>\n<body>\n<main>\n<header class=\"bad\">\n<h1>{heading}</h1>\n\
+        "{HEAD}<title>rosterd: {title}</title>\n</head>\n<body>\n<main>\n<header class=\"{mood}\">\n<h1>{heading}</h1>\n\
          <p>{reason}</p>\n</header>\n</main>\n</body>\n</html>\n"
     )
 }

@@ -18,9 +18,9 @@ use tokio::net::TcpListener;
 use super::board::{Board, Gathered, ShownAccount};
 use super::health::Health;
 use super::hosts::Hosts;
-use super::metrics::{self, Measured, metrics_of};
+use super::metrics::{self, Measured, Standing, metrics_of};
 use super::overview::{Row, overview};
-use super::page::{page_of, stopped, unreadable};
+use super::page::{elsewhere, page_of, stopped, unreadable};
 use crate::api::Traffic;
 use crate::web::{self, Limits};
 
@@ -123,6 +123,9 @@ async fn shown_page(shown: &ShownAccount) -> Response {
     if let Some(reason) = shown.gather.stopped() {
         return answer(StatusCode::SERVICE_UNAVAILABLE, HTML, stopped(&reason));
     }
+    if let Some(node) = shown.gather.elsewhere() {
+        return answer(StatusCode::OK, HTML, elsewhere(&node));
+    }
     match shown.snapshot().await {
         Ok(snapshot) => answer(StatusCode::OK, HTML, page_of(&snapshot, shown.name.as_deref())),
         Err(reason) => answer(StatusCode::SERVICE_UNAVAILABLE, HTML, unreadable(&reason)),
@@ -131,10 +134,11 @@ async fn shown_page(shown: &ShownAccount) -> Response {
 
 fn row_of<'a>(shown: &'a ShownAccount, snapshot: &'a Gathered) -> Row<'a> {
     let name = shown.name.as_deref().unwrap_or_default();
-    match (shown.gather.stopped(), snapshot) {
-        (Some(reason), _) => Row::stopped(name, &reason),
-        (None, Ok(snapshot)) => Row::of(name, snapshot),
-        (None, Err(reason)) => Row::unknown(name, reason),
+    match (shown.gather.stopped(), shown.gather.elsewhere(), snapshot) {
+        (Some(reason), ..) => Row::stopped(name, &reason),
+        (None, Some(node), _) => Row::elsewhere(name, &node),
+        (None, None, Ok(snapshot)) => Row::of(name, snapshot),
+        (None, None, Err(reason)) => Row::unknown(name, reason),
     }
 }
 
@@ -154,7 +158,7 @@ async fn of_metrics(State(board): State<Arc<Board>>) -> Response {
         .zip(&traffic)
         .map(|((shown, snapshot), traffic)| Measured {
             account: shown.name.as_deref(),
-            is_running: shown.gather.stopped().is_none(),
+            standing: Standing::of(shown),
             snapshot: snapshot.as_deref().ok(),
             traffic,
             counters: &shown.counters,
@@ -168,6 +172,7 @@ async fn of_health(State(board): State<Arc<Board>>) -> Response {
     for (shown, snapshot) in board.snapshots().await {
         let health = match (shown.gather.stopped(), snapshot) {
             (Some(reason), _) => Health::stopped(&reason),
+            (None, _) if shown.gather.elsewhere().is_some() => continue,
             (None, Ok(snapshot)) => Health::of(&snapshot),
             (None, Err(reason)) => Health::unknown(&reason),
         };

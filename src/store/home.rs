@@ -13,12 +13,14 @@
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
 use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
+use super::membership::Membership;
 #[cfg(feature = "postgres")]
-use super::postgres::{Account, DatabaseLog};
+use super::postgres::{Account, DatabaseLog, DatabaseMembership};
 use super::tenure::SendPermit;
 use super::{Batch, Error, ErrorKind, embedded};
 use crate::secret::Unusable;
@@ -67,6 +69,15 @@ impl Home {
             Self::Folder(_) => None,
             #[cfg(feature = "postgres")]
             Self::Database(account) => Some(account.send_permit()),
+        }
+    }
+
+    /// This process among the workers that share the accounts of its database; `None` where the state is this machine's own.
+    pub fn membership(&self) -> Option<Arc<dyn Membership>> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => Some(Arc::new(DatabaseMembership::of(account))),
         }
     }
 

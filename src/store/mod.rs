@@ -24,6 +24,7 @@ mod keys;
 mod keyspace;
 mod log_engine;
 mod mark;
+mod membership;
 mod old_store;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -45,6 +46,7 @@ pub use keys::MetaKey;
 pub use keyspace::Keyspace;
 pub use log_engine::{LineFate, LineJudge};
 pub use mark::Mark;
+pub use membership::{AccountHolder, Membership, OtherWorker, Workers};
 pub use old_store::{OldStore, ResetOutcome};
 #[cfg(feature = "postgres")]
 pub use postgres::{Account, DatabaseOptions};

@@ -17,6 +17,7 @@ use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, Retry};
 use crate::daemon::event::Event;
 use crate::daemon::event_loop::{Service, timed};
 use crate::daemon::monitors::LiveView;
+use crate::daemon::page::Anchor;
 use crate::daemon::runs::AccountNumber;
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
@@ -24,13 +25,13 @@ use crate::daemon::systemd::Manager;
 use crate::daemon::{decisions, inbox_watch, monitors};
 use crate::reconcile;
 use crate::status::{ShownAccount, Unserved};
-use crate::store::{self, Store};
+use crate::store::{self, Membership, Store};
 
 /// How long it waits for a state that a command has, and how often it looks. The service manager tries again after that.
 const IN_USE_MAX: Duration = Duration::from_secs(5);
 const IN_USE_PAUSE: Duration = Duration::from_millis(50);
-/// How often an account that stands by tries to claim its state.
-pub(super) const CLAIM_EVERY: Duration = Duration::from_secs(2);
+/// How often the only account of a process that stands by tries to claim its state.
+const CLAIM_EVERY: Duration = Duration::from_secs(2);
 
 /// How long it waits at the end until each caller has read its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
@@ -90,8 +91,26 @@ pub(super) struct Identity {
 pub(super) struct Start {
     /// Its configuration, or why it can't be used; without it, it is loaded.
     pub(super) config: Option<Result<Config, StartError>>,
+    pub(super) entry: Entry,
     /// Dropped when it has what is its own, or does not begin.
     pub(super) after: oneshot::Sender<()>,
+}
+
+/// How an account begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Entry {
+    /// Where several processes share it, it is only looked whether it could; the others hear of that.
+    Offers,
+    /// It claims what is its own.
+    Claims,
+}
+
+/// What came of a beginning.
+pub(super) enum Entered {
+    /// It runs.
+    Runs(RunningAccount),
+    /// It could, and other processes may as well.
+    Shares(Arc<dyn Membership>, Option<Anchor>),
 }
 
 /// The socket of an account, with the door behind it; it outlives what the account is at the moment.
@@ -172,13 +191,17 @@ pub(super) async fn begin(
     identity: &Identity,
     start: Start,
     entrance: &Entrance,
-) -> Result<RunningAccount, StartError> {
-    let Start { config, after } = start;
+) -> Result<Entered, StartError> {
+    let Start { config, entry, after } = start;
     let config = match config {
         Some(config) => config?,
         None => config::load(&identity.path, config::environment(), Needs::Jobs)?,
     };
     let setup = Setup::new(config, &shared.clock)?;
+    if let (Entry::Offers, Some(membership)) = (entry, setup.config.state.home.membership()) {
+        let anchor = shared.pages.keep(&setup.config.status, &shared.clock).await;
+        return Ok(Entered::Shares(membership, anchor));
+    }
     let own = places_of(&setup.config).into_iter().chain([credential_of(&setup.config, &setup.client)]);
     let held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
@@ -230,7 +253,7 @@ pub(super) async fn begin(
         }
     };
     let task = tokio::spawn(lives.instrument(engine.span().clone()));
-    Ok(RunningAccount { engine, task })
+    Ok(Entered::Runs(RunningAccount { engine, task }))
 }
 
 /// Waits for the end of an account's loop, and ends what is left of it: its callers have their answers, and its store is
@@ -253,7 +276,7 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
 }
 
 /// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
-/// Where another worker has it, a process of one account stands by for as long as it takes; that of several tries again.
+/// Where another worker has it, a process of one account stands by for as long as it takes; those of several are shared out.
 async fn opened(config: &Config, shared: &Shared, identity: &Identity) -> Result<Store, store::Error> {
     let begun = Instant::now();
     let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
@@ -297,6 +320,14 @@ async fn page_watch(engine: Arc<DaemonState>, mut unserved: watch::Receiver<Opti
 }
 
 impl StartError {
+    /// Where the process runs that has the state, as far as that is known.
+    pub(super) fn holder(&self) -> Option<String> {
+        match self {
+            Self::Store(store::Error { kind: store::ErrorKind::Leased { node }, .. }) => Some(node.clone()),
+            _ => None,
+        }
+    }
+
     /// Whether another process has the state, and may let it go: then the account stands by.
     pub(super) fn stands_by(&self) -> bool {
         let Self::Store(error) = self else { return false };

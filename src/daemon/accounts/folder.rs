@@ -5,7 +5,8 @@ use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::config::{Instance, MARK, is_of_accounts};
+use super::account::StartError;
+use crate::config::{Config, Instance, MARK, is_of_accounts};
 
 /// The folder can't be used.
 #[derive(Debug, thiserror::Error)]
@@ -35,6 +36,14 @@ pub enum FolderError {
         /// The folder.
         dir: PathBuf,
     },
+}
+
+/// The accounts of a process.
+pub enum Accounts {
+    /// One, with this configuration.
+    One(Box<Config>),
+    /// Those of a folder, each with its configuration where that can be used.
+    Folder(AccountsFolder, Vec<(Instance, PathBuf, Result<Config, StartError>)>),
 }
 
 /// A folder of accounts.

@@ -16,16 +16,18 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use super::account::{self, CLAIM_EVERY, Entrance, Identity, RunningAccount, Start, StartError};
+use super::account::{self, Entered, Entrance, Entry, Identity, RunningAccount, Start, StartError};
 use super::claims::socket_of;
-use super::folder::{AccountsFolder, FolderError};
-use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState};
+use super::folder::{Accounts, AccountsFolder, FolderError};
+use super::pool::{self, FIRST_LOOK, Pool, accounts_of, moved};
+use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, summary};
+use super::serve_error::ServeError;
 use super::shared::{Reload, Shared};
 use super::unstarted::{Receivers, shown_of, words_of};
 use crate::clock::Clock;
 use crate::config::{self, Config, Instance, environment};
 use crate::daemon::control::{Behind, Commands};
-use crate::daemon::monitors::StoppedView;
+use crate::daemon::monitors::{StandbyView, StoppedView};
 use crate::daemon::scheduler::SLEEP_MAX;
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::signals::{SignalAction, Wishes};
@@ -34,46 +36,18 @@ use crate::daemon::systemd::Manager;
 use crate::fault::chain;
 use crate::record::{JobName, reveal};
 use crate::status::ShownAccount;
+use crate::store::{Membership, Workers};
 
 /// Accounts that begin, reload or end at the same time.
 const AT_ONCE: usize = 4;
 /// How often it is looked which stores are to be closed.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// Accounts of a database that begin between two looks at its workers: those that come meanwhile get their share.
+const CLAIMS_MAX: usize = 100;
 /// How soon a sign of life that could not be given is tried again.
 const DUE_MIN: Duration = Duration::from_millis(100);
 /// Accounts whose reasons are named where none can begin.
 const REASONS_MAX: usize = 10;
-
-/// The accounts of a process.
-pub enum Accounts {
-    /// One, with this configuration.
-    One(Box<Config>),
-    /// Those of a folder, each with its configuration where that can be used.
-    Folder(AccountsFolder, Vec<(Instance, PathBuf, Result<Config, StartError>)>),
-}
-
-/// Why a process could not begin.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ServeError {
-    /// The only account could not.
-    #[error(transparent)]
-    Account(#[from] StartError),
-    /// None of several accounts could.
-    #[error("none of the accounts in {} can begin: {}", dir.display(), reasons.join("; "))]
-    None {
-        /// Their folder.
-        dir: PathBuf,
-        /// Why, each by its name.
-        reasons: Vec<String>,
-    },
-    /// The folder of the accounts can't be used.
-    #[error(transparent)]
-    Folder(#[from] FolderError),
-    /// Signals can't be heard.
-    #[error("signals can't be heard")]
-    Signals(#[source] std::io::Error),
-}
 
 /// Runs the accounts until the process is asked to end.
 ///
@@ -96,6 +70,7 @@ pub async fn serve(accounts: Accounts, clock: &Clock, commands: Arc<dyn Commands
         commands,
         folder,
         seats: BTreeMap::new(),
+        pools: BTreeMap::new(),
         next_number: 0,
         tasks: JoinSet::new(),
         telling: JoinSet::new(),
@@ -118,6 +93,8 @@ struct Process {
     /// Where the accounts come from; nothing where there is only one.
     folder: Option<AccountsFolder>,
     seats: BTreeMap<AccountKey, Seat>,
+    /// The databases in which accounts lie.
+    pools: BTreeMap<String, Pool>,
     next_number: u64,
     tasks: JoinSet<Done>,
     telling: JoinSet<()>,
@@ -137,7 +114,7 @@ impl Process {
         let mut is_ready = false;
         let shared = Arc::clone(&self.shared);
         loop {
-            if !is_ready && !self.seats.values().any(|seat| matches!(seat.state, SeatState::Begins)) {
+            if !is_ready && !self.seats.values().any(|seat| matches!(seat.state, SeatState::Begins(_))) {
                 if !self.seats.values().any(|seat| matches!(seat.state, SeatState::Runs(_) | SeatState::StandsBy)) {
                     return self.none_begun().await;
                 }
@@ -195,15 +172,26 @@ impl Process {
             }
         };
         let entrance = Entrance::new(&self.commands, Box::new(retry));
-        let (state, askers, missed) = (SeatState::Begins, Vec::new(), Missed::default());
-        self.seats.insert(key.clone(), Seat { identity, entrance, state, askers, missed, held: None, is_told: false });
+        self.seats.insert(key.clone(), Seat::new(identity, entrance));
         self.begin(&key, config, told);
     }
 
-    /// Begins an account under a configuration that was loaded already, or loads it.
+    /// Begins an account under a configuration that was loaded already, or loads it. One that others may have as well is only
+    /// offered.
     fn begin(&mut self, key: &str, config: Option<Result<Config, StartError>>, told: Option<&Arc<Reload>>) {
+        let is_named = self.seats.get(key).is_some_and(|seat| seat.identity.name.is_some());
+        let entry = if is_named { Entry::Offers } else { Entry::Claims };
+        self.enter(key, (config, entry), told);
+    }
+
+    fn enter(
+        &mut self,
+        key: &str,
+        (config, entry): (Option<Result<Config, StartError>>, Entry),
+        told: Option<&Arc<Reload>>,
+    ) {
         let Some(seat) = self.seats.get_mut(key) else { return };
-        seat.state = SeatState::Begins;
+        seat.state = SeatState::Begins(entry);
         let (identity, entrance, shared) =
             (seat.identity.clone(), Arc::clone(&seat.entrance), Arc::clone(&self.shared));
         let (turns, told, key) = (Arc::clone(&self.turns), told.cloned(), key.to_owned());
@@ -225,7 +213,7 @@ impl Process {
             let (handle, span) = (Handle::current(), identity.span());
             // A store and a configuration are read from a disk, which may take its time.
             let work = tokio::task::spawn_blocking(move || {
-                let start = Start { config, after };
+                let start = Start { config, entry, after };
                 let begun = || handle.block_on(account::begin(&shared, &identity, start, &entrance));
                 span.in_scope(begun)
             });
@@ -238,15 +226,20 @@ impl Process {
     async fn done(&mut self, done: Done) {
         match done {
             Done::Begun(key, begun) => match *begun {
-                Ok(account) => self.begun(&key, account),
+                Ok(Entered::Runs(account)) => self.begun(&key, account),
+                Ok(Entered::Shares(membership, anchor)) => {
+                    let pool = self.join(membership);
+                    if let Some(seat) = self.seats.get_mut(&key) {
+                        seat.pool = Some(pool);
+                        let before = std::mem::replace(&mut seat.anchor, anchor);
+                        before.iter().for_each(|anchor| self.shared.pages.let_go(anchor));
+                    }
+                    self.stand_by(&key, None);
+                }
                 Err(why) => self.not_begun(&key, why).await,
             },
             Done::Ended(key, result) => self.ended(&key, result).await,
-            Done::Again(key) => {
-                if self.seats.get(&key).is_some_and(|seat| matches!(seat.state, SeatState::StandsBy)) {
-                    self.begin(&key, None, None);
-                }
-            }
+            Done::Looked(place, looked) => self.looked(&place, looked),
             Done::Other => {}
         }
         self.close_stores();
@@ -260,7 +253,7 @@ impl Process {
             let _ = asker.send(Ok(Arc::clone(&engine)));
         }
         seat.state = SeatState::Runs(Arc::clone(&engine));
-        (seat.held, seat.is_told) = (None, false);
+        seat.held = None;
         let Missed { runs, reload } = std::mem::take(&mut seat.missed);
         if runs {
             engine.ask([]);
@@ -275,8 +268,8 @@ impl Process {
     async fn not_begun(&mut self, key: &str, NotBegun { error, receivers }: NotBegun) {
         let Some(seat) = self.seats.get_mut(key) else { return };
         let (owner, path) = (seat.identity.owner(), seat.identity.path.clone());
-        if error.stands_by() && seat.identity.name.is_some() {
-            return self.stand_by(key, &error);
+        if error.stands_by() && seat.pool.is_some() {
+            return self.stand_by(key, error.holder());
         }
         if seat.identity.name.is_some() {
             let reason = words_of(&error);
@@ -312,21 +305,61 @@ impl Process {
         }
     }
 
-    /// Another process has the state of an account: it is tried again and again, and reported once.
-    fn stand_by(&mut self, key: &str, error: &StartError) {
+    /// An account waits until it is this process's; so far it is at that node, or nowhere.
+    fn stand_by(&mut self, key: &str, node: Option<String>) {
         let Some(seat) = self.seats.get_mut(key) else { return };
-        let reason = words_of(error);
+        let words = node.as_ref().map_or("no worker has it yet".to_owned(), |node| format!("{node} has it"));
+        let reason = format!("it stands by: {words}");
         seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(reason.clone())));
-        if !std::mem::replace(&mut seat.is_told, true) {
-            seat.identity.span().in_scope(|| tracing::info!(reason, "account {key} stands by: {reason}"));
-        }
         seat.entrance.door.leads_to(Behind::Stopped(reason));
         seat.state = SeatState::StandsBy;
-        let key = key.to_owned();
-        self.tasks.spawn(async move {
-            tokio::time::sleep(CLAIM_EVERY).await;
-            Done::Again(key)
-        });
+        let shown = ShownAccount::new(Some(key.to_owned()), Arc::new(StandbyView::new(node.clone())), Arc::default());
+        self.shared.pages.show_stopped(key, shown);
+        seat.node = node;
+    }
+
+    /// Takes part among the workers of a database.
+    fn join(&mut self, membership: Arc<dyn Membership>) -> String {
+        let place = membership.place();
+        if !self.pools.contains_key(&place) {
+            self.pools.insert(place.clone(), Pool::new(membership));
+            self.look(&place, FIRST_LOOK);
+        }
+        place
+    }
+
+    fn look(&mut self, place: &str, wait: Duration) {
+        let Some(pool) = self.pools.get(place) else { return };
+        let offers = accounts_of(&self.seats, place).offers;
+        self.tasks.spawn(pool.look(offers, wait, CancelToken::by([&self.shared.stopping])));
+    }
+
+    /// Begins and hands over accounts of a database, so that this process has its share.
+    fn looked(&mut self, place: &str, looked: Result<Workers, String>) {
+        let Some(pool) = self.pools.get_mut(place) else { return };
+        if !self.seats.values().any(|seat| seat.pool.as_deref() == Some(place)) {
+            self.tasks.spawn(pool.leave());
+            self.pools.remove(place);
+            return;
+        }
+        let share = pool.judge(looked.as_ref(), &accounts_of(&self.seats, place));
+        for key in &share.releases {
+            let Some(Seat { state, .. }) = self.seats.get_mut(key) else { continue };
+            if let SeatState::Runs(engine) = std::mem::replace(state, SeatState::HandsOver) {
+                tracing::info!(account = key, "account {key} is handed over to a worker that has fewer");
+                engine.tell(LoopEvent::End);
+            }
+        }
+        let held = looked.map(|workers| workers.held).unwrap_or_default();
+        for (key, node) in moved(&self.seats, place, &held) {
+            self.stand_by(&key, node);
+        }
+        for key in share.claims.iter().take(CLAIMS_MAX) {
+            if self.seats.get(key).is_some_and(|seat| matches!(seat.state, SeatState::StandsBy)) {
+                self.enter(key, (None, Entry::Claims), None);
+            }
+        }
+        self.look(place, pool::LOOK_EVERY);
     }
 
     async fn ended(&mut self, key: &str, result: Result<(), StartError>) {
@@ -334,6 +367,8 @@ impl Process {
         match (&seat.state, result) {
             (SeatState::Ends, _) => {
                 let seat = self.seats.remove(key);
+                let anchor = seat.as_ref().and_then(|seat| seat.anchor.as_ref());
+                anchor.into_iter().for_each(|anchor| self.shared.pages.let_go(anchor));
                 // Its file may be back.
                 if let Some(Seat { identity: Identity { name, path, .. }, .. }) =
                     seat.filter(|seat| seat.identity.path.exists())
@@ -341,6 +376,7 @@ impl Process {
                     self.seat(name, path, None, None);
                 }
             }
+            (SeatState::HandsOver, Ok(())) => self.stand_by(key, None),
             (_, result) => {
                 let ended = || StartError::BrokenOff("its loop has ended".to_owned());
                 let error = result.err().unwrap_or_else(ended);
@@ -362,7 +398,7 @@ impl Process {
                 asker.into_iter().for_each(|asker| _ = asker.send(Ok(Arc::clone(engine))));
             }
             SeatState::Ends => {}
-            SeatState::Begins => {
+            SeatState::Begins(_) | SeatState::HandsOver => {
                 seat.missed.reload = true;
                 seat.askers.extend(asker);
             }
@@ -430,8 +466,8 @@ impl Process {
         for seat in self.seats.values_mut() {
             match &seat.state {
                 SeatState::Runs(engine) => engine.ask([]),
-                SeatState::Begins => seat.missed.runs = true,
-                SeatState::Stopped(_) | SeatState::StandsBy | SeatState::Ends => {}
+                SeatState::Begins(_) => seat.missed.runs = true,
+                SeatState::Stopped(_) | SeatState::StandsBy | SeatState::HandsOver | SeatState::Ends => {}
             }
         }
     }
@@ -448,14 +484,16 @@ impl Process {
             SeatState::Stopped(_) | SeatState::StandsBy => {
                 self.shared.pages.hide_stopped(key);
                 if let Some(seat) = self.seats.remove(key) {
+                    seat.anchor.iter().for_each(|anchor| self.shared.pages.let_go(anchor));
                     self.tasks.spawn(async move {
                         seat.entrance.close().await;
                         Done::Other
                     });
                 }
             }
+            SeatState::HandsOver => seat.state = SeatState::Ends,
             // The next reload ends it.
-            SeatState::Begins | SeatState::Ends => {}
+            SeatState::Begins(_) | SeatState::Ends => {}
         }
     }
 
@@ -468,7 +506,7 @@ impl Process {
         let dir = self.folder.as_ref().map(|folder| folder.dir().to_owned()).unwrap_or_default();
         let reason = |(key, seat): (&AccountKey, &Seat)| match &seat.state {
             SeatState::Stopped(reason) => format!("{key}: {}", reveal(reason)),
-            SeatState::Begins | SeatState::Runs(_) | SeatState::StandsBy | SeatState::Ends => key.clone(),
+            _ => key.clone(),
         };
         let reasons: Vec<String> = self.seats.iter().take(REASONS_MAX).map(reason).collect();
         for seat in self.seats.values() {
@@ -481,13 +519,17 @@ impl Process {
     async fn end(mut self, mut wishes: Wishes) -> Result<(), ServeError> {
         Manager::stopping();
         self.shared.stopping.send_modify(|askers| *askers += 1);
+        for pool in self.pools.values() {
+            self.tasks.spawn(pool.leave());
+        }
         self.running().for_each(|engine| engine.tell(LoopEvent::End));
         let mut failed = None;
         while !self.tasks.is_empty() {
             tokio::select! {
                 Some(done) = self.tasks.join_next() => if let Ok(Done::Begun(key, begun)) = done {
                     match *begun {
-                        Ok(account) => {
+                        Ok(Entered::Shares(..)) => {}
+                        Ok(Entered::Runs(account)) => {
                             account.engine.tell(LoopEvent::End);
                             self.begun(&key, account);
                         }
@@ -509,7 +551,7 @@ impl Process {
     fn running(&self) -> impl Iterator<Item = &Arc<DaemonState>> {
         self.seats.values().filter_map(|seat| match &seat.state {
             SeatState::Runs(engine) => Some(engine),
-            SeatState::Begins | SeatState::Stopped(_) | SeatState::StandsBy | SeatState::Ends => None,
+            _ => None,
         })
     }
 
@@ -520,12 +562,7 @@ impl Process {
         let text = match (&self.folder, &said[..]) {
             (None, [only]) => only.summary.clone(),
             (None, _) => return,
-            (Some(_), said) => {
-                let stopped = self.seats.len() - said.len();
-                let stopped = if stopped > 0 { format!("; {stopped} don't run") } else { String::new() };
-                let runs: usize = said.iter().map(|said| said.runs).sum();
-                format!("{} accounts{stopped}; {runs} runs under way", self.seats.len())
-            }
+            (Some(_), said) => summary(&self.seats, said),
         };
         self.manager.status(&text);
         let turn = engines.iter().all(|engine| engine.is_alive());

@@ -1,13 +1,16 @@
 //! An account of a process, whether it runs or not, and what its tasks come to.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use tokio::sync::oneshot;
 
-use super::account::{Entrance, Identity, RunningAccount, StartError};
+use super::account::{Entered, Entrance, Entry, Identity, StartError};
 use super::claims::Held;
 use super::unstarted::Receivers;
-use crate::daemon::state::DaemonState;
+use crate::daemon::page::Anchor;
+use crate::daemon::state::{DaemonState, Said};
+use crate::store::Workers;
 
 /// The key of an account: its name, or nothing.
 pub(super) type AccountKey = String;
@@ -18,11 +21,11 @@ pub(super) type Ask = (AccountKey, oneshot::Sender<Result<Arc<DaemonState>, Stri
 /// What a task came to.
 pub(super) enum Done {
     /// An account has begun, or not.
-    Begun(AccountKey, Box<Result<RunningAccount, NotBegun>>),
+    Begun(AccountKey, Box<Result<Entered, NotBegun>>),
     /// An account has ended: asked to, or because its loop broke off.
     Ended(AccountKey, Result<(), StartError>),
-    /// An account that stands by tries to have its state.
-    Again(AccountKey),
+    /// It was looked how the workers of a database are; or why that could not be seen.
+    Looked(String, Result<Workers, String>),
     /// An account was asked to take a new configuration, or stores were closed.
     Other,
 }
@@ -44,8 +47,29 @@ pub(super) struct Seat {
     pub(super) missed: Missed,
     /// The socket on which it is heard though it does not run.
     pub(super) held: Option<Held>,
-    /// Whether it was reported that it stands by.
-    pub(super) is_told: bool,
+    /// Where it runs while it stands by, as far as that is known.
+    pub(super) node: Option<String>,
+    /// The database in which it is shared out.
+    pub(super) pool: Option<String>,
+    /// Keeps its page served while it does not run.
+    pub(super) anchor: Option<Anchor>,
+}
+
+impl Seat {
+    /// The seat of an account that is to begin.
+    pub(super) fn new(identity: Identity, entrance: Arc<Entrance>) -> Self {
+        Self {
+            identity,
+            entrance,
+            state: SeatState::Begins(Entry::Offers),
+            askers: Vec::new(),
+            missed: Missed::default(),
+            held: None,
+            node: None,
+            pool: None,
+            anchor: None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,12 +79,25 @@ pub(super) struct Missed {
 }
 
 pub(super) enum SeatState {
-    Begins,
+    Begins(Entry),
     Runs(Arc<DaemonState>),
     /// Why.
     Stopped(String),
-    /// Another process has its state: it begins when it can have it.
+    /// Another process has its state, or is to have it: it begins when it is this one's.
     StandsBy,
+    /// It ends, and stands by then.
+    HandsOver,
     /// It is on its way out.
     Ends,
+}
+
+/// How the accounts of a process are, in a few words.
+pub(super) fn summary(seats: &BTreeMap<AccountKey, Seat>, said: &[Said]) -> String {
+    let stand_by =
+        seats.values().filter(|seat| matches!(seat.state, SeatState::StandsBy | SeatState::HandsOver)).count();
+    let stopped = seats.len() - said.len() - stand_by;
+    let told = |count: usize, words: &str| if count > 0 { format!("; {count} {words}") } else { String::new() };
+    let (stopped, stand_by) = (told(stopped, "don't run"), told(stand_by, "stand by"));
+    let runs: usize = said.iter().map(|said| said.runs).sum();
+    format!("{} accounts{stopped}{stand_by}; {runs} runs under way", seats.len())
 }

@@ -1,16 +1,19 @@
-//! One connection to the database, on a thread of its own; callers wait for their answers.
+//! The connections of a worker to its database, each on a thread of its own; callers wait for their answers.
 //!
 //! Invariants:
+//! - There are as many as have been busy at the same time, up to a limit: what one account loads or removes for long holds up
+//!   the commits of no other.
 //! - Each piece of work is one statement, and so a transaction by itself: no pause of this process can hold a lock, and a
 //!   pooler in transaction mode may stand between.
 //! - Statements have no names: a pooler may give each of them to another session.
 //! - Where the connection broke meanwhile, what a statement did is not known, and [`StatementError::Lost`] says so.
 //!
 //! Rejected: the blocking client of the same library. It starts a runtime inside the caller's, and fails where the caller is
-//! a task.
+//! a task. A connection for each account: hundreds of sessions of which few do anything.
 
-use std::sync::Arc;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::collections::VecDeque;
+use std::sync::mpsc::{SendError, SyncSender, sync_channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -57,6 +60,7 @@ pub(super) enum Value {
     Smalls(Vec<i16>),
     Ints(Vec<i32>),
     Bigs(Vec<i64>),
+    Double(f64),
     Texts(Vec<String>),
     Blobs(Vec<Vec<u8>>),
     OptionalBlobs(Vec<Option<Vec<u8>>>),
@@ -73,6 +77,7 @@ impl Value {
             Self::Smalls(value) => (value, Type::INT2_ARRAY),
             Self::Ints(value) => (value, Type::INT4_ARRAY),
             Self::Bigs(value) => (value, Type::INT8_ARRAY),
+            Self::Double(value) => (value, Type::FLOAT8),
             Self::Texts(value) => (value, Type::TEXT_ARRAY),
             Self::Blobs(value) => (value, Type::BYTEA_ARRAY),
             Self::OptionalBlobs(value) => (value, Type::BYTEA_ARRAY),
@@ -90,20 +95,63 @@ enum Work {
     Script(String),
 }
 
-/// One connection. It is made with the first statement, and made again after it broke.
+/// Connections that take turns. Each is made with the first statement that finds no other one idle, and made again after it
+/// broke.
 pub(super) struct Connection {
-    requests: UnboundedSender<Request>,
+    options: Arc<ConnectionOptions>,
+    links_max: usize,
+    links: Mutex<Links>,
 }
 
+#[derive(Default)]
+struct Links {
+    /// Those that wait for a statement; the one that was busy last is asked first, so few are where few are needed.
+    idle: Vec<Link>,
+    begun: usize,
+    /// Who wait for one, in the order in which they came.
+    waiting: VecDeque<SyncSender<Link>>,
+}
+
+/// What reaches the thread of one connection.
+type Link = UnboundedSender<Request>;
+
 impl Connection {
-    /// Starts the thread; connects to nothing.
-    pub(super) fn new(options: Arc<ConnectionOptions>) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let (requests, received) = unbounded_channel();
-        thread::Builder::new()
-            .name("database".to_owned())
-            .spawn(move || runtime.block_on(ServerLink { options, client: None }.serve(received)))?;
-        Ok(Self { requests })
+    /// At most so many; connects to nothing.
+    pub(super) fn new(options: Arc<ConnectionOptions>, links_max: usize) -> Self {
+        Self { options, links_max, links: Mutex::default() }
+    }
+
+    fn links(&self) -> MutexGuard<'_, Links> {
+        self.links.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// One that no one else uses.
+    fn link(&self) -> std::io::Result<Link> {
+        let mut links = self.links();
+        if let Some(idle) = links.idle.pop() {
+            return Ok(idle);
+        }
+        if links.begun < self.links_max {
+            let link = ServerLink::begin(Arc::clone(&self.options))?;
+            links.begun += 1;
+            return Ok(link);
+        }
+        let (give, given) = sync_channel(1);
+        links.waiting.push_back(give);
+        drop(links);
+        given.recv().map_err(std::io::Error::other)
+    }
+
+    /// Gives it to the next one who waits.
+    fn give_back(&self, mut link: Link) {
+        let mut links = self.links();
+        while let Some(next) = links.waiting.pop_front() {
+            match next.send(link) {
+                Ok(()) => return,
+                Err(SendError(back)) => link = back,
+            }
+        }
+        links.idle.push(link);
     }
 
     /// Carries out one statement and waits for its rows.
@@ -117,10 +165,16 @@ impl Connection {
     }
 
     fn ask(&self, work: Work) -> Result<Vec<Row>, StatementError> {
+        let unreachable = |error: &dyn std::error::Error| StatementError::Unreachable(words(error));
+        let link = self.link().map_err(|error| unreachable(&error))?;
         let (reply, answer) = sync_channel(1);
-        let ended = || StatementError::Unreachable("its thread has ended".to_owned());
-        self.requests.send(Request { work, reply }).map_err(|_| ended())?;
-        answer.recv().map_err(|_| ended())?
+        let asked = link.send(Request { work, reply });
+        let answer = match asked {
+            Ok(()) => answer.recv().map_err(|error| unreachable(&error)).flatten(),
+            Err(error) => Err(unreachable(&error)),
+        };
+        self.give_back(link);
+        answer
     }
 }
 
@@ -130,6 +184,16 @@ struct ServerLink {
 }
 
 impl ServerLink {
+    /// Starts its thread, which ends with the sender; connects to nothing.
+    fn begin(options: Arc<ConnectionOptions>) -> std::io::Result<Link> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let (requests, received) = unbounded_channel();
+        thread::Builder::new()
+            .name("database".to_owned())
+            .spawn(move || runtime.block_on(Self { options, client: None }.serve(received)))?;
+        Ok(requests)
+    }
+
     async fn serve(mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(Request { work, reply }) = requests.recv().await {
             let answer = self.carry_out(&work).await;

@@ -19,10 +19,13 @@ use crate::store::embedded::{check_state_dir, create_state_dir};
 use crate::store::tenure::{Permit, SendPermit};
 use crate::store::{Error, ErrorKind, Mark};
 
+/// Statements of a process under way at the same time. Of its accounts few work at once, and fewer for long.
+const CONNECTIONS_MAX: usize = 4;
+
 /// A database, and this process as one of its workers. All accounts of a process in one database share it.
 pub(super) struct Database {
     options: Arc<ConnectionOptions>,
-    connection: OnceLock<Connection>,
+    connection: Connection,
     is_prepared: Mutex<bool>,
     renewals: OnceLock<Renewals>,
     /// The accounts that this process has, or claims.
@@ -36,9 +39,10 @@ static OPEN: Mutex<BTreeMap<String, Weak<Database>>> = Mutex::new(BTreeMap::new(
 
 impl Database {
     fn new(options: &DatabaseOptions) -> Self {
+        let options = Arc::new(ConnectionOptions::new(options));
         Self {
-            options: Arc::new(ConnectionOptions::new(options)),
-            connection: OnceLock::new(),
+            connection: Connection::new(Arc::clone(&options), CONNECTIONS_MAX),
+            options,
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),
             held: Mutex::default(),
@@ -58,24 +62,19 @@ impl Database {
         database
     }
 
-    fn connection(&self) -> Result<&Connection, StatementError> {
-        if let Some(connection) = self.connection.get() {
-            return Ok(connection);
-        }
-        let made = Connection::new(Arc::clone(&self.options))
-            .map_err(|error| StatementError::Unreachable(error.to_string()))?;
-        Ok(self.connection.get_or_init(|| made))
-    }
-
     /// The connection, once the tables are known to be there.
     pub(super) fn ready(&self) -> Result<&Connection, ErrorKind> {
-        let connection = self.connection().map_err(ErrorKind::from_database)?;
         let mut is_prepared = self.is_prepared.lock().unwrap_or_else(PoisonError::into_inner);
         if !*is_prepared {
-            schema::prepare(connection)?;
+            schema::prepare(&self.connection)?;
             *is_prepared = true;
         }
-        Ok(connection)
+        Ok(&self.connection)
+    }
+
+    /// What it is called.
+    pub(super) fn url(&self) -> &str {
+        self.options.url()
     }
 
     /// What renews the leases of this worker, on a connection of its own: no long statement may keep it from that.

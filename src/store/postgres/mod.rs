@@ -1,8 +1,8 @@
 //! The engine in a database that several workers share: PostgreSQL 15 or later.
 //!
 //! ```text
-//! worker ─┬─ a connection ─▶ rows, lines, documents        each statement is a transaction by itself
-//!         └─ another one ──▶ renewals of its leases
+//! worker ─┬─ a few connections ─▶ rows, lines, documents   each statement is a transaction by itself
+//!         └─ another one ───────▶ renewals of its leases
 //! ```
 //!
 //! Invariants:
@@ -23,6 +23,7 @@ mod error;
 mod fence;
 mod lease;
 mod log;
+mod membership;
 mod options;
 mod renewal;
 mod reset;
@@ -40,6 +41,7 @@ mod tests;
 
 pub use database::Account;
 pub(super) use log::DatabaseLog;
+pub(super) use membership::DatabaseMembership;
 pub use options::DatabaseOptions;
 pub(super) use reset::reset;
 pub(super) use rows::Rows;

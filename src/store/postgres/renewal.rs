@@ -19,7 +19,7 @@ pub(super) struct Renewals {
 
 impl Renewals {
     pub(super) fn start(options: Arc<ConnectionOptions>, worker: String) -> std::io::Result<Self> {
-        let connection = Connection::new(options)?;
+        let connection = Connection::new(options, 1);
         let leases: Arc<Mutex<Vec<Weak<Lease>>>> = Arc::default();
         let (alive, ended) = channel();
         let held = Arc::clone(&leases);

@@ -19,6 +19,15 @@ create table rosterd.account (
   budget_at timestamptz
 );
 
+-- A process that runs accounts, and which it could run.
+create table rosterd.worker (
+  id text primary key,
+  node text not null,
+  began_at timestamptz not null default clock_timestamp(),
+  seen_at timestamptz not null default clock_timestamp(),
+  offers text[] not null
+);
+
 create table rosterd.rows (
   account int not null references rosterd.account on delete cascade,
   space smallint not null,
