@@ -19,6 +19,7 @@ mod closed;
 mod embedded;
 mod engine;
 mod error;
+mod files;
 mod home;
 mod keys;
 mod keyspace;

@@ -22,6 +22,7 @@
 //! atomically within one tree only; so there is one tree, and the first byte of a key says the kind.
 
 pub(super) mod documents;
+pub(super) mod files;
 mod integrity;
 pub(super) mod log;
 pub(super) mod mark;
@@ -42,7 +43,8 @@ use lsm::{OverlayFlags, SsTable, swap};
 pub(super) use reserve::give_up as give_up_reserve;
 pub(super) use reset::reset;
 use serde::de::DeserializeOwned;
-use sled_db::{Sled, catch_panic, ignore_not_found};
+pub(super) use sled_db::ignore_not_found;
+use sled_db::{Sled, catch_panic};
 pub(super) use state_dir::FolderLock;
 use state_dir::StateDir;
 pub(super) use state_dir::{check_state_dir, create_state_dir, place};

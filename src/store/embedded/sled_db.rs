@@ -69,6 +69,6 @@ pub(super) fn catch_panic<T>(call: impl FnOnce() -> sled::Result<T>) -> Result<T
 }
 
 /// What is not there needs no removal.
-pub(super) fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
+pub(in crate::store) fn ignore_not_found(result: io::Result<()>) -> io::Result<()> {
     result.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }

@@ -191,11 +191,15 @@ impl Account {
     pub(in crate::store) fn send_permit(&self) -> SendPermit {
         let account = self.clone();
         Arc::new(move || {
-            let lease = account.id.get().and_then(|id| account.held().get(id)?.upgrade());
-            let lease = lease.ok_or_else(|| format!("this process does not have the {}", account.place()))?;
+            let lease = account.lease().ok_or_else(|| format!("this process does not have the {}", account.place()))?;
             let wait = lease.before_sending().map_err(|kind| format!("{}: {kind}", account.place()))?;
             Ok(Permit { wait, sender: format!("{}; epoch {}", account.node, lease.tenure.epoch) })
         })
+    }
+
+    /// The lease by which this process has the account, if it has.
+    pub(super) fn lease(&self) -> Option<Arc<Lease>> {
+        self.id.get().and_then(|id| self.held().get(id)?.upgrade())
     }
 
     /// This process, for people.

@@ -15,6 +15,14 @@ use crate::store::{Batch, Error, ErrorKind, Keyspace};
 const PAGE_ROWS: i64 = 1000;
 /// After so many rows, a walk over all of them costs less than a statement for each.
 const WALK_FROM: u64 = 500;
+/// Every table that holds something of people.
+const VACUUMS: [&str; 5] = [
+    "vacuum rosterd.rows",
+    "vacuum rosterd.audit",
+    "vacuum rosterd.document",
+    "vacuum rosterd.file",
+    "vacuum rosterd.blob",
+];
 
 impl Engine for Rows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
@@ -102,7 +110,7 @@ impl Engine for Rows {
 
     /// Rows that were removed leave the tables. Its write-ahead log and its backups are not the program's.
     fn vacuum(&self) -> Result<(), Error> {
-        for statement in ["vacuum rosterd.rows", "vacuum rosterd.audit", "vacuum rosterd.document"] {
+        for statement in VACUUMS {
             let done = self.account.database.ready().map(|connection| connection.query(statement, Vec::new()));
             done.and_then(|done| done.map_err(ErrorKind::from_database)).map_err(|kind| self.error(kind))?;
         }

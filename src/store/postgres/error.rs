@@ -1,5 +1,7 @@
 //! Errors of the database as the store has them.
 
+use std::io;
+
 use tokio_postgres::error::SqlState;
 
 use super::connection::StatementError;
@@ -10,6 +12,15 @@ impl ErrorKind {
         match failure {
             StatementError::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
             failure => Self::Database(failure.to_string()),
+        }
+    }
+
+    /// The same for those who write documents and files.
+    pub(super) fn into_io(self) -> io::Error {
+        match self {
+            Self::Full => io::ErrorKind::StorageFull.into(),
+            Self::Io(error) => error,
+            kind => io::Error::other(kind),
         }
     }
 }

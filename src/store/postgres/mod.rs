@@ -20,6 +20,7 @@ mod deadline;
 mod documents;
 mod engine;
 mod error;
+mod files;
 mod fence;
 mod lease;
 mod log;

@@ -62,4 +62,21 @@ create table rosterd.document (
   primary key (account, name)
 );
 
+-- Contents of files, in parts. Those that no file names are of writes that did not come to their end.
+create table rosterd.blob (
+  account int not null references rosterd.account on delete cascade,
+  id text not null,
+  part int not null,
+  bytes bytea not null,
+  primary key (account, id, part)
+);
+
+create table rosterd.file (
+  account int not null references rosterd.account on delete cascade,
+  name text not null,
+  blob text not null,
+  size bigint not null,
+  primary key (account, name)
+);
+
 insert into rosterd.meta values (1);
