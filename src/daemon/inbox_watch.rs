@@ -125,9 +125,9 @@ fn look(engine: &Arc<DaemonState>, inboxes: &mut BTreeMap<JobName, Inbox>, looks
             .entry(job.name.clone())
             .or_insert_with(|| Inbox { poll: Some(Poll::default()), ..Inbox::default() });
         let Some(mut poll) = inbox.poll.take() else { continue };
-        let (dir, clock) = (setup.config.state.home.spill_dir().to_owned(), engine.clock().clone());
+        let (home, clock) = (setup.config.state.home.clone(), engine.clock().clone());
         looks.spawn_blocking(move || {
-            let found = poll.front(&job, &dir, &clock).map_err(|error| chain(&error));
+            let found = poll.front(&job, &home, &clock).map_err(|error| chain(&error));
             (job.name, poll, found)
         });
     }

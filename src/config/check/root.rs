@@ -17,7 +17,6 @@ use crate::config::options::{Control, Job, Needs, StateOptions};
 use crate::history::Retention;
 use crate::record::{JobName, Target};
 use crate::source::Source;
-use crate::store::Home;
 
 /// The longest path that a socket may have on Linux, in bytes.
 const SOCKET_PATH_MAX: usize = 107;
@@ -74,7 +73,6 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     let jobs: Vec<Option<Job>> = jobs.into_iter().map(job::check).collect();
     check_names(&jobs, top);
     check_files(&jobs, top);
-    check_inboxes(&jobs, &state.home, top);
     directory::check_all(&jobs, top);
     web::check_all(&jobs, top);
     entra::check_all(&jobs, top);
@@ -138,20 +136,6 @@ fn check_names(jobs: &[Option<Job>], top: &Section<'_>) {
             top.problem(&place, format!("another job is called {} already", job.name), Some("give it its own name"));
         }
         seen.push(&job.name);
-    }
-}
-
-/// What an inbox has under way lies in a folder of this machine, where no other worker finds it.
-fn check_inboxes(jobs: &[Option<Job>], home: &Home, top: &Section<'_>) {
-    if home.folder().is_some() {
-        return;
-    }
-    for (number, job) in jobs.iter().enumerate() {
-        if job.as_ref().is_some_and(|job| job.inbox.is_some()) {
-            let message = "an inbox can't be used with state.url yet: what it has under way lies with one worker alone";
-            let hint = "name a file that is read in place, or use state.dir";
-            top.problem(&format!("job[{number}].source.path"), message, Some(hint));
-        }
     }
 }
 

@@ -18,11 +18,12 @@ use super::redact::without;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::disk;
-use crate::hr_report::{MARK, delimiter_of, harmless, is_page, keyed, text_of};
+use crate::hr_report::{HrReport, MARK, delimiter_of, harmless, is_page, keyed, text_of};
 use crate::mapping::{Bound, Mapped};
 use crate::reconcile::collect::rows;
-use crate::reconcile::inbox::staging::{OpenReport, Staging};
+use crate::reconcile::inbox::staging::{StagedFile, Staging};
 use crate::reconcile::inbox::with_copy::{form, over};
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
 use crate::source::inbox::{self, Destination, Folder, take_filed};
@@ -72,53 +73,58 @@ pub(crate) fn forget(store: &Store, jobs: &[Job], key: &Key, forgotten: &mut For
 /// What lies in the state folder.
 fn kept(store: &Store, job: &Job, key: &Key, forgotten: &mut Forgotten) -> io::Result<()> {
     let files = &mut forgotten.files;
-    let staging = Staging::of(store.home().spill_dir(), &job.name);
+    let staging = Staging::of(store.home(), &job.name);
     match staging.open_report() {
         Ok(None) => {}
-        Ok(Some(report)) => {
-            if let Some(rest) = report_without(report, job, key) {
-                staging.keep_waiting(&rest)?;
+        Ok(Some(mut report)) => {
+            if report_forgets(&mut report.hr_report, job, key) {
+                staging.keep_waiting(store, &report)?;
                 *files += 1;
             }
         }
         // What can't be read may name them.
         Err(_) => {
-            staging.drop_waiting()?;
-            disk::sync_folder(staging.dir())?;
+            staging.drop_waiting(store)?;
             *files += 1;
             forgotten.dropped_reports.insert(job.name.clone());
         }
     }
-    for path in [staging.kept_copy(), staging.copy()] {
-        if path.exists() {
-            fs::remove_file(&path)?;
-            disk::sync_folder(staging.dir())?;
-            *files += 1;
-        }
+    *files += u64::from(staging.drop_kept_copy(store)?);
+    if staging.copy().exists() {
+        staging.drop_copy()?;
+        disk::sync_folder(staging.copy().parent().expect("it lies in a folder"))?;
+        *files += 1;
     }
     for laid in staging.laid()? {
-        let scratch = scratch(store)?;
-        for name in ["file", TABLE, PAGE] {
-            let path = laid.dir().join(name);
-            let rest = scratch.path().join("rest");
-            match (Searched { job, key, copy: path.clone(), rest: rest.clone() }).fate(name)? {
-                Redaction::Stays => continue,
-                Redaction::Goes => disk::replace(&path, b"")?,
-                Redaction::Becomes => {
-                    disk::sync(File::open(&rest)?)?;
-                    disk::rename(&rest, &path)?;
-                }
-            }
+        *files += kept_file(store, job, key, &laid)?;
+        let mut hr_report = laid.report(store)?;
+        if report_forgets(&mut hr_report, job, key) {
+            laid.put_report(store, &staging, &hr_report)?;
             *files += 1;
         }
     }
     Ok(())
 }
 
-/// What a report is made of, without the person; `None` where it does not name them. What else waits in it is brought up
-/// to date as before.
-fn report_without(mut open: OpenReport, job: &Job, key: &Key) -> Option<OpenReport> {
-    let hr_report = &mut open.hr_report;
+/// A file that is on its way out of the inbox; returns how many files changed.
+fn kept_file(store: &Store, job: &Job, key: &Key, laid: &StagedFile) -> io::Result<u64> {
+    let scratch = scratch(store)?;
+    let Some(copy) = laid.content(store, &scratch.path().join("copy"))? else { return Ok(0) };
+    let rest = scratch.path().join("rest");
+    let searched = Searched { job, key, copy, rest };
+    match searched.fate("file")? {
+        Redaction::Stays => return Ok(0),
+        Redaction::Goes => drop(searched.create()?),
+        Redaction::Becomes => {}
+    }
+    disk::sync(File::open(&searched.rest)?)?;
+    store.take_file(&laid.file_name(), &searched.rest)?;
+    Ok(1)
+}
+
+/// Takes the person out of what a report is made of; whether it named them. What else waits in it is brought up to date as
+/// before.
+fn report_forgets(hr_report: &mut HrReport, job: &Job, key: &Key) -> bool {
     let before = hr_report.lines.len();
     hr_report.lines.retain(|line| !line.key.as_deref().is_some_and(|name| is_about(job, key, name)));
     let mut changed = hr_report.lines.len() < before;
@@ -130,7 +136,7 @@ fn report_without(mut open: OpenReport, job: &Job, key: &Key) -> Option<OpenRepo
             (*text, changed) = (rest, true);
         }
     }
-    changed.then_some(open)
+    changed
 }
 
 /// Whether a report of a job that calls a record so is about the person.
@@ -145,9 +151,7 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
         Ok(folder) if folder.is_marked() => folder,
         // It was never used.
         Ok(_) => return Ok(()),
-        Err(inbox::Error::Missing(_)) if !Staging::of(store.home().spill_dir(), &job.name).dir().exists() => {
-            return Ok(());
-        }
+        Err(inbox::Error::Missing(_)) if !was_used(store, job)? => return Ok(()),
         Err(error) => return Err(io::Error::other(error)),
     };
     let scratch = scratch(store)?;
@@ -170,6 +174,10 @@ fn filed(store: &Store, job: &Job, key: &Key, files: &mut u64) -> io::Result<()>
         }
     }
     failed.map_or(Ok(()), Err)
+}
+
+fn was_used(store: &Store, job: &Job) -> io::Result<bool> {
+    JobState::load(store, &job.name).map(|state| state.inbox.marked).map_err(io::Error::other)
 }
 
 fn scratch(store: &Store) -> io::Result<TempDir> {

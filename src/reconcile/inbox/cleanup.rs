@@ -18,7 +18,7 @@ pub(crate) fn tidy(context: &Context<'_>, job: &Job, staging: &Staging) -> Resul
     if is_open(context.store, job)? {
         return Ok(());
     }
-    if let Err(error) = staging.drop_kept_copy() {
+    if let Err(error) = staging.drop_kept_copy(context.store) {
         let job = job.name.as_str();
         tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
     }

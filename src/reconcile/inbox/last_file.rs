@@ -19,17 +19,18 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let Some(options) = &job.inbox else { return Ok(Some((job.clone(), None))) };
     let state = JobState::load(store, &job.name)?;
     let Some(past) = state.inbox.past.last().filter(|past| !past.content.is_empty()) else { return Ok(None) };
-    let kept_copy = Staging::of(store.home().spill_dir(), &job.name).kept_copy();
-    if state.inbox.kept_copy.is_some() && kept_copy.exists() {
-        return Ok(Some((over(job, kept_copy, Some(past.name.clone().into())), None)));
+    let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };
+    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
+    let copy = scratch.path().join("copy");
+    if state.inbox.kept_copy.is_some()
+        && let Some(kept) = Staging::of(store.home(), &job.name).kept_copy(&copy).map_err(failed)?
+    {
+        return Ok(Some((over(job, kept, Some(past.name.clone().into())), Some(scratch))));
     }
     let folder = Folder::open(&options.dir)?;
-    let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };
     if !folder.is_marked() {
         return Ok(None);
     }
-    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
-    let copy = scratch.path().join("copy");
     let end = format!("_{}", past.name);
     let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;
     for name in filed.iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX) {

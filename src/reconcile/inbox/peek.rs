@@ -64,8 +64,7 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
         return Err(folder.unmarked().into());
     }
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
-    let laid =
-        store.map(|store| Staging::of(store.home().spill_dir(), &job.name).laid()).transpose().map_err(failed)?;
+    let laid = store.map(|store| Staging::of(store.home(), &job.name).laid()).transpose().map_err(failed)?;
     let is_done = |entry: &InboxEntry| laid.iter().flatten().any(|laid| laid.is(entry));
     let copy = match store {
         Some(store) => tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()),

@@ -38,15 +38,18 @@ pub(crate) enum PendingWork {
 }
 
 impl PendingWork {
-    /// Finds out what is open. `scratch` is where a file without rows may be laid down.
+    /// Finds out what is open. `scratch` is where a file may be laid down.
     pub(crate) fn of(job: &Job, store: &Store, scratch: &Path) -> Result<Self, Error> {
         if !is_open(store, job)? {
             return Ok(Self::Nothing);
         }
-        let staging = Staging::of(store.home().spill_dir(), &job.name);
         let state = JobState::load(store, &job.name)?;
-        if let (Mode::Full, Some(kept_copy), true) = (job.mode, state.inbox.kept_copy, staging.kept_copy().exists()) {
-            let last = over(job, staging.kept_copy(), Some(kept_copy.name.clone().into()));
+        if let (Mode::Full, Some(kept_copy)) = (job.mode, state.inbox.kept_copy)
+            && let Some(path) = Staging::of(store.home(), &job.name)
+                .kept_copy(scratch)
+                .map_err(|source| inbox::Error::Copy { name: kept_copy.name.clone(), source })?
+        {
+            let last = over(job, path, Some(kept_copy.name.clone().into()));
             let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: kept_copy.doubt, ..inbox });
             return Ok(Self::Last(Box::new(Job { inbox, ..last }), kept_copy.name));
         }
@@ -85,12 +88,12 @@ pub(crate) async fn run(
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
             JobState { found: before.found, mapping: before.mapping, ..state }.save(context.store, &job.name)?;
-            fs::remove_file(staging.copy()).unwrap_or_else(
-                |error| tracing::warn!(%error, "the copy of a file without rows could not be removed: {error}"),
-            );
             as_before(context, job, mirrors, report)?
         }
     };
+    staging
+        .drop_copy()
+        .unwrap_or_else(|error| tracing::warn!(%error, "the copy of a file could not be removed: {error}"));
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
     Ok(report)

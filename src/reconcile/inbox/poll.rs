@@ -1,13 +1,14 @@
 //! Polling: whether a run has something to take.
 
+use std::cell::LazyCell;
 use std::ffi::OsString;
-use std::path::Path;
 
 use super::staging::Staging;
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
 use crate::source::inbox::{Folder, InboxEntry, Look, Stamp, Watcher};
+use crate::store::Home;
 
 /// Looks at one job's inbox again and again, and says when a run would have something to take. A look lists the folder and
 /// reads nothing, so it may be had every second.
@@ -25,11 +26,11 @@ pub struct Front {
 
 impl Poll {
     /// What has settled and a run would take now; never anything for a job without an inbox.
-    pub fn front(&mut self, job: &Job, state_dir: &Path, clock: &Clock) -> Result<Option<Front>, Error> {
+    pub fn front(&mut self, job: &Job, home: &Home, clock: &Clock) -> Result<Option<Front>, Error> {
         let Some(options) = &job.inbox else { return Ok(None) };
         let folder = Folder::open(&options.dir)?;
-        // What can't be listed of the state is for the run to tell.
-        let laid = Staging::of(state_dir, &job.name).laid().unwrap_or_default();
+        // Asked for only where something lies there. What can't be listed of the state is for the run to tell.
+        let laid = LazyCell::new(|| Staging::of(home, &job.name).laid().unwrap_or_default());
         let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
         Ok(match self.watcher.look(&folder, options, clock, &skip)? {
             Look::File(InboxEntry { name, stamp, .. }) | Look::Unfit(InboxEntry { name, stamp, .. }, _) => {

@@ -86,7 +86,7 @@ impl<'a> InboxRun<'a> {
         if JobState::load(context.store, &job.name)?.inbox.marked && !folder.is_marked() {
             return Err(folder.unmarked().into());
         }
-        let staging = Staging::open(context.store.home().spill_dir(), job).map_err(|error| copy_failed("it", error))?;
+        let staging = Staging::open(context.store, job).map_err(|error| copy_failed("it", error))?;
         Ok(Self {
             context,
             job,
@@ -276,7 +276,7 @@ impl<'a> InboxRun<'a> {
     ) -> Result<Step, Error> {
         let name = hr_report.file.clone();
         crate::crash::point("before a file is laid out");
-        let laid = self.staging.stage(begun.run, order, &hr_report);
+        let laid = self.staging.stage(self.context.store, begun.run, order, &hr_report);
         crate::crash::point("after a file was laid out");
         self.record(&begun, report, Some(&name))?;
         match laid {
@@ -304,7 +304,7 @@ impl<'a> InboxRun<'a> {
             }
             state.inbox.remember(past.clone());
             if self.job.mode == Mode::Full && laid.order.kept_copy.is_some() && state.inbox.past.last() == Some(past) {
-                match laid.keep(&self.staging) {
+                match laid.keep(self.context.store, &self.staging) {
                     Ok(()) => state.inbox.kept_copy.clone_from(&laid.order.kept_copy),
                     Err(error) => self.warn(format!("what is open of {name} waits for the next file: {error}")),
                 }
@@ -312,17 +312,20 @@ impl<'a> InboxRun<'a> {
         }
         state.save(self.context.store, &self.job.name)?;
         crate::crash::point("before a file is filed");
+        // A worker that may have been taken over moves nothing any more: its successor does.
+        self.context.store.before_sending()?;
         let name = shown(laid.order.filing.in_inbox());
         if let Some(past) = &laid.order.past {
             let newer = LaterFile { name: &name, filed: &laid.order.filing.filed, run: past.run };
             report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&newer))?;
         }
-        match laid.file(&self.folder, self.options).and_then(|()| {
+        let store = self.context.store;
+        match laid.file(store, &self.staging, &self.folder, self.options).and_then(|()| {
             crate::crash::point("after a file was filed");
             if laid.order.past.is_some() {
-                laid.keep_waiting(&self.staging)?;
+                laid.keep_waiting(store, &self.staging)?;
             }
-            laid.done()
+            laid.done(store)
         }) {
             Ok(()) => {}
             Err(error) => {

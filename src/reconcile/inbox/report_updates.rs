@@ -74,8 +74,8 @@ pub(crate) fn update_reports(
         return Ok(());
     }
     let done = waiting.put(folder).and_then(|()| match waiting.hr_report.count(RowOutcome::Waiting) {
-        0 => staging.drop_waiting(),
-        _ => staging.keep_waiting(&waiting),
+        0 => staging.drop_waiting(context.store),
+        _ => staging.keep_waiting(context.store, &waiting),
     });
     done.unwrap_or_else(failed);
     Ok(())

@@ -1,12 +1,18 @@
-//! What is done and on its way out of the inbox: laid out in the state folder first, filed afterwards.
+//! What is done and on its way out of the inbox: laid out in the state first, filed afterwards.
 //!
 //! ```text
-//! STATE/inbox/JOB/copy          the file that is being read
-//! STATE/inbox/JOB/kept_copy      the last file, while something of it is open
-//! STATE/inbox/JOB/waiting       what the last file's reports are made of, while something in them waits
-//! STATE/inbox/JOB/laying        what is being laid out
-//! STATE/inbox/JOB/out-RUN/      laid out: order, file, report.csv, report.html, hr_report
+//! inbox/JOB/copy              the file that is being read; on this machine
+//! inbox/JOB/laying            what is to become one of those below; on this machine
+//! inbox/JOB/kept_copy         the last file, while something of it is open
+//! inbox/JOB/waiting           what the last file's reports are made of, while something in them waits
+//! inbox/JOB/out-RUN.file      a file that is done
+//! inbox/JOB/out-RUN.report    what its reports are made of
+//! inbox/JOB/out-RUN.order     where both go
 //! ```
+//!
+//! Invariants:
+//! - A file is laid out once its order is there: that is written last, and goes first.
+//! - Only who has the store changes any of it. A worker that takes over finds what the one before laid out, and files it.
 
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
@@ -22,9 +28,19 @@ use crate::hr_report::{HrReport, RowOutcome, Verdict, page, table};
 use crate::reconcile::model::inbox_state::{OpenFile, Past};
 use crate::record::JobName;
 use crate::source::inbox::{Filing, Folder, InboxEntry, Options};
+use crate::store::{Home, Store};
 
-/// The private folder of one inbox.
+/// What the names of files begin with that are laid out.
+const OUT: &str = "out-";
+/// How the names of their orders end.
+const ORDER: &str = ".order";
+
+/// What is kept of one inbox.
 pub(crate) struct Staging {
+    home: Home,
+    /// Before the names in the state.
+    folder: String,
+    /// The folder of this machine.
     dir: PathBuf,
 }
 
@@ -45,28 +61,37 @@ pub(crate) struct FilingOrder {
 
 /// Something laid out.
 pub(crate) struct StagedFile {
-    dir: PathBuf,
+    /// The names of its files, less their ends.
+    name: String,
     pub(crate) order: FilingOrder,
 }
 
 impl Staging {
-    /// The private folder of a job's inbox, which may not be there yet.
-    pub(crate) fn of(state_dir: &Path, job: &JobName) -> Self {
-        Self { dir: state_dir.join("inbox").join(job.as_str()) }
+    /// What is kept of a job's inbox, which may be nothing.
+    pub(crate) fn of(home: &Home, job: &JobName) -> Self {
+        let folder = format!("inbox/{job}");
+        Self { home: home.clone(), dir: home.spill_dir().join(&folder), folder }
     }
 
-    /// Makes it, and drops what an earlier process did not lay out to the end.
-    pub(crate) fn open(state_dir: &Path, job: &Job) -> io::Result<Self> {
-        let staging = Self::of(state_dir, &job.name);
+    /// Makes its folder, and drops what an earlier process did not lay out to the end.
+    pub(crate) fn open(store: &Store, job: &Job) -> io::Result<Self> {
+        let staging = Self::of(store.home(), &job.name);
         DirBuilder::new().recursive(true).mode(0o700).create(&staging.dir)?;
-        gone(fs::remove_dir_all(staging.dir.join("laying")))?;
-        gone(fs::remove_file(staging.copy()))?;
+        gone(fs::remove_file(staging.laying()))?;
+        staging.drop_copy()?;
+        let orders = store.home().list(&staging.folder)?;
+        for name in store.home().files(&staging.folder)? {
+            let of_none = |out: &str| !orders.iter().any(|order| order.strip_suffix(ORDER) == Some(out));
+            if name.starts_with(OUT) && name.rsplit_once('.').is_some_and(|(out, _)| of_none(out)) {
+                store.drop_file(&staging.named(&name))?;
+            }
+        }
+        store.sweep_files(&staging.folder)?;
         Ok(staging)
     }
 
-    /// The folder.
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
+    fn named(&self, name: &str) -> String {
+        format!("{}/{name}", self.folder)
     }
 
     /// Where the file that is being read is copied to.
@@ -74,75 +99,85 @@ impl Staging {
         self.dir.join("copy")
     }
 
-    /// The last file, while something of it is open.
-    pub(crate) fn kept_copy(&self) -> PathBuf {
-        self.dir.join("kept_copy")
+    /// Drops that copy.
+    pub(crate) fn drop_copy(&self) -> io::Result<()> {
+        gone(fs::remove_file(self.copy()))
     }
 
-    /// Drops the last file.
-    pub(crate) fn drop_kept_copy(&self) -> io::Result<()> {
-        gone(fs::remove_file(self.kept_copy()))
+    fn laying(&self) -> PathBuf {
+        self.dir.join("laying")
     }
 
-    /// What the last file's reports are made of, while something in them waits.
-    pub(crate) fn waiting(&self) -> PathBuf {
-        self.dir.join("waiting")
+    /// Where the last file can be read, while something of it is open; `scratch` is where it may be laid down.
+    pub(crate) fn kept_copy(&self, scratch: &Path) -> io::Result<Option<PathBuf>> {
+        self.home.file(&self.named("kept_copy"), scratch)
+    }
+
+    /// Drops the last file; whether there was one.
+    pub(crate) fn drop_kept_copy(&self, store: &Store) -> io::Result<bool> {
+        let is_there = self.home.files(&self.folder)?.iter().any(|name| name == "kept_copy");
+        if is_there {
+            store.drop_file(&self.named("kept_copy"))?;
+        }
+        Ok(is_there)
     }
 
     /// What the last file's reports are made of; `None` where nothing in them waits.
     pub(crate) fn open_report(&self) -> io::Result<Option<OpenReport>> {
-        match fs::read(self.waiting()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            read => Ok(Some(serde_json::from_slice(&read?)?)),
-        }
+        let read = self.home.read_file(&self.named("waiting"))?;
+        Ok(read.map(|bytes| serde_json::from_slice(&bytes)).transpose()?)
     }
 
     /// Keeps what reports are made of.
-    pub(crate) fn keep_waiting(&self, waiting: &OpenReport) -> io::Result<()> {
-        disk::replace(&self.waiting(), &serde_json::to_vec(waiting)?)
+    pub(crate) fn keep_waiting(&self, store: &Store, waiting: &OpenReport) -> io::Result<()> {
+        self.write(store, "waiting", waiting)
     }
 
     /// Drops it.
-    pub(crate) fn drop_waiting(&self) -> io::Result<()> {
-        gone(fs::remove_file(self.waiting()))
+    pub(crate) fn drop_waiting(&self, store: &Store) -> io::Result<()> {
+        store.drop_file(&self.named("waiting"))
+    }
+
+    fn write(&self, store: &Store, name: &str, value: &impl Serialize) -> io::Result<()> {
+        let laying = self.laying();
+        gone(fs::remove_file(&laying))?;
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&laying)?;
+        file.write_all(&serde_json::to_vec(value)?)?;
+        disk::sync(&file)?;
+        store.take_file(&self.named(name), &laying)
     }
 
     /// Lays out a file that is done, with its reports; it is on its way from here on, whatever happens to this process.
-    pub(crate) fn stage(&self, run: u64, order: FilingOrder, hr_report: &HrReport) -> io::Result<StagedFile> {
-        let laying = self.dir.join("laying");
-        gone(fs::remove_dir_all(&laying))?;
-        DirBuilder::new().mode(0o700).create(&laying)?;
-        write(&laying.join("order"), &serde_json::to_vec(&order).map_err(io::Error::from)?)?;
-        if hr_report.count(RowOutcome::Waiting) > 0 {
-            write(&laying.join("hr_report"), &serde_json::to_vec(hr_report)?)?;
-        }
-        write(&laying.join("report.csv"), &table(hr_report))?;
-        write(&laying.join("report.html"), page(hr_report).as_bytes())?;
-        match fs::rename(self.copy(), laying.join("file")) {
+    pub(crate) fn stage(
+        &self,
+        store: &Store,
+        run: u64,
+        order: FilingOrder,
+        hr_report: &HrReport,
+    ) -> io::Result<StagedFile> {
+        let out = format!("{OUT}{run:010}");
+        match store.take_file(&self.named(&format!("{out}.file")), &self.copy()) {
+            // What is never read has no copy.
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        disk::sync_folder(&laying)?;
-        let dir = self.dir.join(format!("out-{run:010}"));
-        disk::rename(&laying, &dir)?;
-        Ok(StagedFile { dir, order })
+        self.write(store, &format!("{out}.report"), hr_report)?;
+        let laid = StagedFile { name: self.named(&out), order };
+        laid.give_order(store)?;
+        Ok(laid)
     }
 
     /// What is laid out, the oldest first.
     pub(crate) fn laid(&self) -> io::Result<Vec<StagedFile>> {
         let mut laid = Vec::new();
-        let entries = match fs::read_dir(&self.dir) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(laid),
-            entries => entries?,
-        };
-        for entry in entries {
-            let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with("out-") {
-                let order = serde_json::from_slice(&fs::read(entry.path().join("order"))?).map_err(io::Error::from)?;
-                laid.push(StagedFile { dir: entry.path(), order });
+        for name in self.home.list(&self.folder)? {
+            let Some(out) = name.strip_suffix(ORDER).filter(|out| out.starts_with(OUT)) else { continue };
+            // It may have been filed meanwhile.
+            if let Some(order) = self.home.read(&self.named(&name))? {
+                laid.push(StagedFile { name: self.named(out), order: serde_json::from_slice(&order)? });
             }
         }
-        laid.sort_by(|one, other| one.dir.cmp(&other.dir));
+        laid.sort_by(|one, other| one.name.cmp(&other.name));
         Ok(laid)
     }
 }
@@ -153,66 +188,88 @@ impl StagedFile {
         entry.name == self.order.filing.in_inbox() && entry.stamp.same_file(&self.order.filing.stamp)
     }
 
+    /// Where the file can be read; `scratch` is where it may be laid down.
+    pub(crate) fn content(&self, store: &Store, scratch: &Path) -> io::Result<Option<PathBuf>> {
+        store.home().file(&self.file_name(), scratch)
+    }
+
+    /// The name of the file in the state.
+    pub(crate) fn file_name(&self) -> String {
+        format!("{}.file", self.name)
+    }
+
+    /// What its reports are made of.
+    pub(crate) fn report(&self, store: &Store) -> io::Result<HrReport> {
+        let read = store.home().read_file(&format!("{}.report", self.name))?;
+        Ok(serde_json::from_slice(&read.ok_or(io::ErrorKind::NotFound)?)?)
+    }
+
+    /// Puts other reports in place of them.
+    pub(crate) fn put_report(&self, store: &Store, staging: &Staging, hr_report: &HrReport) -> io::Result<()> {
+        let name = self.name.rsplit('/').next().expect("a name has a last part");
+        staging.write(store, &format!("{name}.report"), hr_report)
+    }
+
+    fn give_order(&self, store: &Store) -> io::Result<()> {
+        store.put_document(&format!("{}{ORDER}", self.name), &serde_json::to_vec(&self.order)?)
+    }
+
     /// Keeps the file as the one of which something is open.
-    pub(crate) fn keep(&self, staging: &Staging) -> io::Result<()> {
-        staging.drop_kept_copy()?;
-        fs::hard_link(self.dir.join("file"), staging.kept_copy())?;
-        disk::sync_folder(staging.dir())
+    pub(crate) fn keep(&self, store: &Store, staging: &Staging) -> io::Result<()> {
+        store.share_file(&self.file_name(), &staging.named("kept_copy"))
     }
 
     /// Keeps what its reports are made of, where something in them waits.
-    pub(crate) fn keep_waiting(&self, staging: &Staging) -> io::Result<()> {
-        let hr_report = match fs::read(self.dir.join("hr_report")) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return staging.drop_waiting(),
-            read => serde_json::from_slice(&read?)?,
-        };
-        staging.keep_waiting(&OpenReport { filing: self.order.filing.clone(), hr_report, settled: self.order.settled })
+    pub(crate) fn keep_waiting(&self, store: &Store, staging: &Staging) -> io::Result<()> {
+        let hr_report = self.report(store)?;
+        if hr_report.count(RowOutcome::Waiting) == 0 {
+            return staging.drop_waiting(store);
+        }
+        let filing = self.order.filing.clone();
+        staging.keep_waiting(store, &OpenReport { filing, hr_report, settled: self.order.settled })
     }
 
     /// Moves the file to its place in the inbox, with its reports, or removes it where nothing is kept.
-    pub(crate) fn file(&mut self, folder: &Folder, options: &Options) -> io::Result<()> {
+    pub(crate) fn file(
+        &mut self,
+        store: &Store,
+        staging: &Staging,
+        folder: &Folder,
+        options: &Options,
+    ) -> io::Result<()> {
         if options.kept.is_zero() {
             return folder.remove(&self.order.filing);
         }
-        match self.put(folder) {
+        match self.put(store, staging, folder) {
             Err(error) if matches!(error.kind(), io::ErrorKind::AlreadyExists | io::ErrorKind::IsADirectory) => {
                 // Another file has taken the name, or that of a report, since.
                 let filing = &mut self.order.filing;
                 let name = crate::source::inbox::shown(filing.in_inbox());
                 filing.filed = folder.free_name(filing.shelf, self.order.at, &name)?;
-                write(&self.dir.join("order"), &serde_json::to_vec(&self.order).map_err(io::Error::from)?)?;
-                self.put(folder)
+                self.give_order(store)?;
+                self.put(store, staging, folder)
             }
             result => result,
         }
     }
 
-    fn put(&self, folder: &Folder) -> io::Result<()> {
+    fn put(&self, store: &Store, staging: &Staging, folder: &Folder) -> io::Result<()> {
         // The file goes in any case: a report that has no room is tried again.
-        let moved = folder.file_away(&self.order.filing, &self.dir.join("file"));
-        for end in ["report.csv", "report.html"] {
-            let mut report = File::open(self.dir.join(end))?;
-            folder.put(&self.order.filing, &format!(".{end}"), &mut report)?;
+        let moved = folder.file_away(&self.order.filing, || self.content(store, &staging.copy()));
+        staging.drop_copy()?;
+        let hr_report = self.report(store)?;
+        for (end, bytes) in [(".report.csv", table(&hr_report)), (".report.html", page(&hr_report).into_bytes())] {
+            folder.put(&self.order.filing, end, &mut bytes.as_slice())?;
         }
         moved
     }
 
     /// Drops what was laid out, once it has its place.
-    pub(crate) fn done(self) -> io::Result<()> {
-        fs::remove_dir_all(&self.dir)
+    pub(crate) fn done(self, store: &Store) -> io::Result<()> {
+        store.drop_document(&format!("{}{ORDER}", self.name))?;
+        store.drop_file(&format!("{}.report", self.name))?;
+        store.drop_file(&self.file_name())
     }
-
-    /// The files of people's data in it.
-    pub(crate) fn dir(&self) -> &Path {
-        &self.dir
-    }
-}
-
-fn write(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    gone(fs::remove_file(path))?;
-    let mut file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(bytes)?;
-    disk::sync(&file)
 }
 
 /// Ignores NotFound.

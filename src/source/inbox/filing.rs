@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -91,7 +91,7 @@ impl Folder {
     }
 
     /// Moves a file to its place, or puts the copy there where the file is another by now. May be said again.
-    pub fn file_away(&self, filing: &Filing, copy: &Path) -> io::Result<()> {
+    pub fn file_away(&self, filing: &Filing, copy: impl FnOnce() -> io::Result<Option<PathBuf>>) -> io::Result<()> {
         let dir = self.shelf(filing.shelf)?;
         let is_ours = |stamp: Option<Stamp>| stamp.is_some_and(|stamp| stamp.same_file(&filing.stamp));
         match stamp_in(&dir, &filing.filed) {
@@ -108,10 +108,10 @@ impl Folder {
             // Another file took the name in the last moment: it goes back, and is read in its turn.
             rename_new(&dir, OsStr::new(&filing.filed), self, filing.in_inbox())?;
         }
-        if copy.exists() {
-            self.put(filing, "", &mut File::open(copy)?)?;
+        match copy()? {
+            Some(copy) => self.put(filing, "", &mut File::open(copy)?),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Removes a file that is done and not kept.

@@ -46,9 +46,10 @@ impl Stamp {
         }
     }
 
-    /// Whether this is the same file with the same content, whatever its name is by now.
+    /// Whether this is the same file with the same content, whatever its name is by now. A share has another number on each
+    /// machine that mounts it, so the device says nothing.
     pub fn same_file(&self, other: &Self) -> bool {
-        (self.device, self.inode, self.size, self.modified) == (other.device, other.inode, other.size, other.modified)
+        (self.inode, self.size, self.modified) == (other.inode, other.size, other.modified)
     }
 
     /// When it came to lie here: its time of writing may be that of the machine that it came from.

@@ -253,7 +253,7 @@ impl Machine {
             process.looked = self.passed;
             for (name, (poll, rest)) in &mut process.inboxes {
                 let job = process.config.jobs.iter().find(|job| job.name == *name).unwrap();
-                let is_ready = poll.front(job, process.config.state.home.spill_dir(), &self.clock).unwrap().is_some();
+                let is_ready = poll.front(job, &process.config.state.home, &self.clock).unwrap().is_some();
                 let runs = process.running.as_ref().is_some_and(|(running, _, _)| running == name);
                 if is_ready && !runs && self.passed >= *rest {
                     process.scheduler.ask(name);

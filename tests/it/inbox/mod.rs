@@ -40,6 +40,23 @@ impl Inbox<'_> {
         names.iter().map(|name| name.split_once("Z_").map_or(name.as_str(), |(_, name)| name).to_owned()).collect()
     }
 
+    /// The names of what the state keeps of it.
+    pub(crate) fn kept(&self) -> Vec<String> {
+        let home = self.0.home();
+        let all = home.files("inbox/staff").unwrap().into_iter().chain(home.list("inbox/staff").unwrap());
+        all.collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    }
+
+    /// Puts this in place of what the state keeps of it under that name; nothing: removes it.
+    pub(crate) fn put_kept(&self, name: &str, content: Option<&str>) {
+        let store = rosterd::store::Store::open(self.0.home()).unwrap();
+        let name = format!("inbox/staff/{name}");
+        match content {
+            None => store.drop_file(&name).unwrap(),
+            Some(content) => store.take_file(&name, &self.0.put("beside", content.as_bytes())).unwrap(),
+        }
+    }
+
     /// What waits in it.
     pub(crate) fn waiting(&self) -> Vec<String> {
         let mut names = self.names("");

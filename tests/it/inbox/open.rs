@@ -1,7 +1,5 @@
 //! What is open of earlier files while none waits, and who looks at the next without moving it.
 
-use std::fs;
-
 use jiff::SignedDuration;
 
 use super::{Inbox, LEAVE_AT_ONCE, three, world};
@@ -26,8 +24,7 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
         let ran = world.sync().expect(0);
         assert_eq!(ran.writes(), (0, 19, 0), "{mode}: {}", ran.reason());
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{mode}");
-        let left: Vec<_> = fs::read_dir(world.state().join("inbox/staff")).unwrap().collect();
-        assert!(left.is_empty(), "{mode}: nothing is open, so nothing is kept: {left:?}");
+        assert_eq!(inbox.kept(), [] as [String; 0], "{mode}: nothing is open, so nothing is kept");
         inbox.drop("c.csv", people(1..21).replace("Clerk", "Baker"));
         assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{mode}: the form of files is still known");
     }
@@ -162,7 +159,7 @@ fn who_is_missing_is_shown_by_every_view_though_no_file_waits() {
         let planned = world.run(&["plan"]).expect(0).out;
         assert!(planned.contains("P00002  Person 2  missing since"), "{action}: {planned}");
         // The private copy of the last file may be lost; who is missing is not.
-        let _ = fs::remove_file(world.state().join("inbox/staff/kept_copy"));
+        inbox.put_kept("kept_copy", None);
         assert_eq!(missing(&world), [(2, false); 3], "{action}");
         inbox.drop("c.csv", people(5..20));
         world.sync();

@@ -47,8 +47,7 @@ fn the_reports_of_a_file_tell_what_became_of_what_waited() {
         assert_eq!((table().matches(",waiting,").count(), table().matches(",changed,").count()), (0, 18), "{mode}");
         assert!(!table().contains("at once"), "{mode}: {}", table());
         assert!(page().contains("The file was used") && !page().contains("wait until"), "{mode}: {}", page());
-        let left: Vec<_> = fs::read_dir(world.state().join("inbox/staff")).unwrap().collect();
-        assert!(left.is_empty(), "{mode}: nothing waits, so nothing is kept: {left:?}");
+        assert_eq!(inbox.kept(), [] as [String; 0], "{mode}: nothing waits, so nothing is kept");
     }
 }
 
@@ -125,10 +124,9 @@ fn a_report_whose_last_waiting_person_is_forgotten_waits_for_no_one() {
         let moved = |rows: String, number| rows.replace(&row(number, "Clerk"), &row(number, "Baker"));
         inbox.drop("b.csv", held.clone().fold(people(1..20), moved));
         world.sync().expect(4);
-        let waiting = world.state().join("inbox/staff/waiting");
         assert!(inbox.text("processed", "b.csv.report.html").contains("something waits"));
         if is_damaged {
-            fs::write(&waiting, "{ P00005").unwrap();
+            inbox.put_kept("waiting", Some("{ P00005"));
         }
         let ran = held.map(|number| world.run(&["forget", &format!("P{number:05}")]).expect(0)).collect::<Vec<_>>();
         assert_eq!(ran[0].err.contains("report on the last file of job staff"), is_damaged, "{ran:?}");
@@ -136,7 +134,7 @@ fn a_report_whose_last_waiting_person_is_forgotten_waits_for_no_one() {
         world.sync();
         let page = inbox.text("processed", "b.csv.report.html");
         assert!(is_damaged || !page.contains("something waits"), "{page}");
-        assert!(!page.contains("P00005") && !waiting.exists(), "{is_damaged}: {page}");
+        assert!(!page.contains("P00005") && !inbox.kept().contains(&"waiting".to_owned()), "{is_damaged}: {page}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Several workers on one state in a database.
 
+mod inbox;
+
 use std::fs::File;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
@@ -140,17 +142,6 @@ fn a_worker_that_lost_its_lease_ends_and_writes_nothing_more() {
     first.says("another worker may have taken it over");
     assert_eq!(first.wait().code(), Some(1));
     assert_eq!(world.staff().len(), 5);
-}
-
-#[test]
-fn an_inbox_is_refused_as_long_as_its_files_lie_with_one_worker() {
-    if !postgres::is_there() {
-        return;
-    }
-    let config = Config { path: "drop/".into(), ..Config::default() }.in_database();
-    let world = World::of(config);
-    let refused = world.run(&["sync"]).expect(2);
-    assert!(refused.err.contains("job.source.path") && refused.err.contains("state.url"), "{refused:?}");
 }
 
 #[test]
