@@ -121,7 +121,14 @@ fn checked(
     let Some(check::Checked { api, state, control, status, notify, approvals, retention, jobs }) = checked else {
         return Err(Errors { problems: vec![whole_file(path, "the configuration can't be used")] });
     };
-    Ok(Config { api, state, control, status, notify, approvals, retention, jobs, source_path, warnings })
+    let digest = digest(&content.text);
+    Ok(Config { api, state, control, status, notify, approvals, retention, jobs, source_path, digest, warnings })
+}
+
+/// By which a configuration is known from another one, on whichever machine.
+fn digest(text: &str) -> String {
+    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn open(path: &Path) -> Result<(PathBuf, Content), Errors> {

@@ -41,6 +41,8 @@ pub struct Config {
     pub jobs: Vec<Job>,
     /// The file that all this was read from, as an absolute path.
     pub source_path: PathBuf,
+    /// The same for the same text, and another one otherwise.
+    pub digest: String,
     /// What is allowed but worth a second look, one line each, with file, line and key.
     pub warnings: Vec<String>,
 }

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::accounts::claims::{credential_of, places_of};
+use super::accounts::claims::{Conflict, credential_of, places_of};
 use super::accounts::shared::Reload;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
@@ -89,7 +89,13 @@ impl DaemonState {
         warnings.extend(self.judge(&present, &next).await?);
         let wanted = places_of(&next.config).into_iter().chain([credential_of(&next.config, &next.client)]);
         let held = self.shared().claims.take(&self.owner(), wanted.collect());
-        self.hold(held.map_err(|conflict| ReloadRefusal::Broken(conflict.to_string()))?);
+        let held = held.map_err(|conflict| ReloadRefusal::Broken(conflict.to_string()))?;
+        if let Some(other) = next.announce(&*self.store().await?)? {
+            let claim = credential_of(&next.config, &next.client);
+            let conflict = Conflict { owner: self.owner(), other, claim };
+            return Err(ReloadRefusal::Broken(conflict.to_string()));
+        }
+        self.hold(held);
         self.put_in_force(next);
         Ok(warnings)
     }

@@ -21,7 +21,7 @@ use crate::clock::Clock;
 use crate::config::{Config, Instance};
 use crate::record::JobName;
 use crate::status::{Counters, LiveJobState, Remembered, Unserved};
-use crate::store::{self, Store};
+use crate::store::{self, Store, Terms};
 
 /// How long the loop may stand still before `/livez` says that it hangs.
 const STILL_MAX: Duration = Duration::from_secs(60);
@@ -41,6 +41,21 @@ impl Setup {
     /// Makes the client of a configuration; sends nothing.
     pub fn new(config: Config, clock: &Clock) -> Result<Self, api::Error> {
         Ok(Self { client: Client::new(&config.api, clock)?, config: Arc::new(config) })
+    }
+}
+
+impl Setup {
+    /// Says under what the account is run from now on; returns an account with the same credential that goes first.
+    pub(super) fn announce(&self, store: &Store) -> Result<Option<String>, store::Error> {
+        let url = self.config.api.base_url.trim_end_matches('/');
+        let credential = |salt: &[u8]| self.client.identity(&[salt, url.as_bytes()].concat());
+        let objections = store.announce(&Terms { config: &self.config.digest, credential: &credential })?;
+        if objections.other_config {
+            tracing::warn!(
+                "the account was run under another configuration before: every worker should have the same one"
+            );
+        }
+        Ok(objections.same_credential)
     }
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::embedded::FolderLock;
-use super::tenure::{HandOver, Predecessor};
+use super::tenure::{HandOver, Objections, Predecessor, Terms};
 use super::{Batch, Error, Keyspace};
 
 /// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
@@ -52,6 +52,11 @@ pub(super) trait Engine: Send + Sync {
     ///
     /// [`ErrorKind::Fenced`](super::ErrorKind::Fenced) where none may any more.
     fn before_sending(&self) -> Result<Duration, Error>;
+
+    /// Says under what the account is run from now on. Where no other process can run one, nobody objects.
+    fn announce(&self, _: &Terms<'_>) -> Result<Objections, Error> {
+        Ok(Objections::default())
+    }
 
     /// What the tenure before this one left; once.
     fn predecessor(&self) -> Option<Predecessor>;

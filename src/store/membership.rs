@@ -51,4 +51,6 @@ pub struct AccountHolder {
     pub worker: String,
     /// Where it runs, for people.
     pub node: String,
+    /// By which the configuration is known under which it is run.
+    pub config: Option<String>,
 }

@@ -54,7 +54,7 @@ pub use postgres::{Account, DatabaseOptions};
 pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};
-pub use tenure::{HandOver, Permit, Predecessor, SendPermit, WRITE_MAX};
+pub use tenure::{HandOver, Objections, Permit, Predecessor, SendPermit, Terms, WRITE_MAX};
 
 /// What is remembered of one account.
 pub struct Store {
@@ -119,6 +119,11 @@ impl Store {
     /// Another worker may have taken over: none may begin any more.
     pub fn before_sending(&self) -> Result<Duration, Error> {
         self.engine.before_sending()
+    }
+
+    /// Says under what the account is run from now on, and hears what speaks against it.
+    pub fn announce(&self, terms: &Terms<'_>) -> Result<Objections, Error> {
+        self.engine.announce(terms)
     }
 
     /// What the process that had the store before left; once, and only where several have it in turn.

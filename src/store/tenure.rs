@@ -20,6 +20,23 @@ pub struct Permit {
 /// How long a write to the service may take where another process can take over.
 pub const WRITE_MAX: Duration = Duration::from_secs(20);
 
+/// Under what an account is run, as others see it.
+pub struct Terms<'a> {
+    /// By which its configuration is known from another one.
+    pub config: &'a str,
+    /// What tells its credential apart without saying it, for a salt.
+    pub credential: &'a dyn Fn(&[u8]) -> String,
+}
+
+/// What others say to that.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Objections {
+    /// An account that has the same credential, and that goes first.
+    pub same_credential: Option<String>,
+    /// Whether it was run under another configuration before.
+    pub other_config: bool,
+}
+
 /// What the process that had the store before left behind.
 #[derive(Debug)]
 pub struct Predecessor {

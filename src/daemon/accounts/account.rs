@@ -110,7 +110,16 @@ pub(super) enum Entered {
     /// It runs.
     Runs(RunningAccount),
     /// It could, and other processes may as well.
-    Shares(Arc<dyn Membership>, Option<Anchor>),
+    Shares(Offer),
+}
+
+/// An account that this process could run.
+pub(super) struct Offer {
+    pub(super) membership: Arc<dyn Membership>,
+    /// As it was when it was looked at: a reload takes what is in the file then.
+    pub(super) config: Arc<Config>,
+    /// Keeps its page served.
+    pub(super) anchor: Option<Anchor>,
 }
 
 /// The socket of an account, with the door behind it; it outlives what the account is at the moment.
@@ -200,12 +209,17 @@ pub(super) async fn begin(
     let setup = Setup::new(config, &shared.clock)?;
     if let (Entry::Offers, Some(membership)) = (entry, setup.config.state.home.membership()) {
         let anchor = shared.pages.keep(&setup.config.status, &shared.clock).await;
-        return Ok(Entered::Shares(membership, anchor));
+        return Ok(Entered::Shares(Offer { membership, config: setup.config, anchor }));
     }
     let own = places_of(&setup.config).into_iter().chain([credential_of(&setup.config, &setup.client)]);
     let held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
     let store = opened(&setup.config, shared, identity).await?;
+    if let Some(other) = setup.announce(&store)? {
+        return Err(
+            Conflict { owner: identity.owner(), other, claim: credential_of(&setup.config, &setup.client) }.into()
+        );
+    }
     let jobs = timed(&setup, &store)?;
     let config = Arc::clone(&setup.config);
     let (shared, name, number) = (Arc::clone(shared), identity.name.clone(), identity.number);

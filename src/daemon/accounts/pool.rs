@@ -134,8 +134,17 @@ pub(super) fn moved(
 ) -> Vec<(AccountKey, Option<String>)> {
     let moved = |(key, seat): (&AccountKey, &Seat)| {
         let is_so = seat.pool.as_deref() == Some(place) && matches!(seat.state, SeatState::StandsBy);
-        let node = held.get(key).map(|holder| holder.node.clone());
-        (is_so && seat.node != node).then(|| (key.clone(), node))
+        let holder = held.get(key);
+        let own = seat.config.as_ref().map(|config| &config.digest);
+        let is_other = holder.and_then(|holder| holder.config.as_ref()).is_some_and(|config| own != Some(config));
+        let under = if is_other { " under another configuration than this worker has" } else { "" };
+        let node = holder.map(|holder| format!("{}{under}", holder.node));
+        let is_moved = is_so && seat.node != node;
+        if is_moved && is_other {
+            let node = holder.map_or("", |holder| &holder.node);
+            tracing::warn!(account = key, node, "account {key} runs elsewhere under another configuration: {node}");
+        }
+        is_moved.then(|| (key.clone(), node))
     };
     seats.iter().filter_map(moved).collect()
 }

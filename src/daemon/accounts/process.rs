@@ -16,11 +16,11 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinSet;
 use tracing::Instrument as _;
 
-use super::account::{self, Entered, Entrance, Entry, Identity, RunningAccount, Start, StartError};
+use super::account::{self, Entered, Entrance, Entry, Identity, Offer, RunningAccount, Start, StartError};
 use super::claims::socket_of;
 use super::folder::{Accounts, AccountsFolder, FolderError};
 use super::pool::{self, FIRST_LOOK, Pool, accounts_of, moved};
-use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, summary};
+use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, reasons, summary};
 use super::serve_error::ServeError;
 use super::shared::{Reload, Shared};
 use super::unstarted::{Receivers, shown_of, words_of};
@@ -46,8 +46,6 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const CLAIMS_MAX: usize = 100;
 /// How soon a sign of life that could not be given is tried again.
 const DUE_MIN: Duration = Duration::from_millis(100);
-/// Accounts whose reasons are named where none can begin.
-const REASONS_MAX: usize = 10;
 
 /// Runs the accounts until the process is asked to end.
 ///
@@ -176,8 +174,7 @@ impl Process {
         self.begin(&key, config, told);
     }
 
-    /// Begins an account under a configuration that was loaded already, or loads it. One that others may have as well is only
-    /// offered.
+    /// Begins an account by a configuration, or by its file; one that others may have as well is only offered.
     fn begin(&mut self, key: &str, config: Option<Result<Config, StartError>>, told: Option<&Arc<Reload>>) {
         let is_named = self.seats.get(key).is_some_and(|seat| seat.identity.name.is_some());
         let entry = if is_named { Entry::Offers } else { Entry::Claims };
@@ -227,15 +224,7 @@ impl Process {
         match done {
             Done::Begun(key, begun) => match *begun {
                 Ok(Entered::Runs(account)) => self.begun(&key, account),
-                Ok(Entered::Shares(membership, anchor)) => {
-                    let pool = self.join(membership);
-                    if let Some(seat) = self.seats.get_mut(&key) {
-                        seat.pool = Some(pool);
-                        let before = std::mem::replace(&mut seat.anchor, anchor);
-                        before.iter().for_each(|anchor| self.shared.pages.let_go(anchor));
-                    }
-                    self.stand_by(&key, None);
-                }
+                Ok(Entered::Shares(offer)) => self.offered(&key, offer),
                 Err(why) => self.not_begun(&key, why).await,
             },
             Done::Ended(key, result) => self.ended(&key, result).await,
@@ -305,6 +294,16 @@ impl Process {
         }
     }
 
+    /// An account could begin, here as well as elsewhere.
+    fn offered(&mut self, key: &str, Offer { membership, config, anchor }: Offer) {
+        let pool = self.join(membership);
+        let Some(seat) = self.seats.get_mut(key) else { return };
+        (seat.pool, seat.config) = (Some(pool), Some(config));
+        let before = std::mem::replace(&mut seat.anchor, anchor);
+        before.iter().for_each(|anchor| self.shared.pages.let_go(anchor));
+        self.stand_by(key, None);
+    }
+
     /// An account waits until it is this process's; so far it is at that node, or nowhere.
     fn stand_by(&mut self, key: &str, node: Option<String>) {
         let Some(seat) = self.seats.get_mut(key) else { return };
@@ -344,8 +343,7 @@ impl Process {
         }
         let share = pool.judge(looked.as_ref(), &accounts_of(&self.seats, place));
         for key in &share.releases {
-            let Some(Seat { state, .. }) = self.seats.get_mut(key) else { continue };
-            if let SeatState::Runs(engine) = std::mem::replace(state, SeatState::HandsOver) {
+            if let Some(engine) = self.seats.get_mut(key).and_then(Seat::hand_over) {
                 tracing::info!(account = key, "account {key} is handed over to a worker that has fewer");
                 engine.tell(LoopEvent::End);
             }
@@ -355,15 +353,20 @@ impl Process {
             self.stand_by(&key, node);
         }
         for key in share.claims.iter().take(CLAIMS_MAX) {
-            if self.seats.get(key).is_some_and(|seat| matches!(seat.state, SeatState::StandsBy)) {
-                self.enter(key, (None, Entry::Claims), None);
-            }
+            let Some(seat) = self.seats.get(key).filter(|seat| matches!(seat.state, SeatState::StandsBy)) else {
+                continue;
+            };
+            let config = seat.config.as_ref().map(|config| Ok(Config::clone(config)));
+            self.enter(key, (config, Entry::Claims), None);
         }
         self.look(place, pool::LOOK_EVERY);
     }
 
     async fn ended(&mut self, key: &str, result: Result<(), StartError>) {
         let Some(seat) = self.seats.get_mut(key) else { return };
+        if let SeatState::Runs(engine) = &seat.state {
+            seat.config = Some(engine.setup().config);
+        }
         match (&seat.state, result) {
             (SeatState::Ends, _) => {
                 let seat = self.seats.remove(key);
@@ -504,11 +507,7 @@ impl Process {
             return Err(error.into());
         }
         let dir = self.folder.as_ref().map(|folder| folder.dir().to_owned()).unwrap_or_default();
-        let reason = |(key, seat): (&AccountKey, &Seat)| match &seat.state {
-            SeatState::Stopped(reason) => format!("{key}: {}", reveal(reason)),
-            _ => key.clone(),
-        };
-        let reasons: Vec<String> = self.seats.iter().take(REASONS_MAX).map(reason).collect();
+        let reasons = reasons(&self.seats);
         for seat in self.seats.values() {
             seat.entrance.close().await;
         }

@@ -8,9 +8,14 @@ use tokio::sync::oneshot;
 use super::account::{Entered, Entrance, Entry, Identity, StartError};
 use super::claims::Held;
 use super::unstarted::Receivers;
+use crate::config::Config;
 use crate::daemon::page::Anchor;
 use crate::daemon::state::{DaemonState, Said};
+use crate::record::reveal;
 use crate::store::Workers;
+
+/// Accounts whose reasons are named where none can begin.
+const REASONS_MAX: usize = 10;
 
 /// The key of an account: its name, or nothing.
 pub(super) type AccountKey = String;
@@ -51,6 +56,8 @@ pub(super) struct Seat {
     pub(super) node: Option<String>,
     /// The database in which it is shared out.
     pub(super) pool: Option<String>,
+    /// With what it begins when it is this process's.
+    pub(super) config: Option<Arc<Config>>,
     /// Keeps its page served while it does not run.
     pub(super) anchor: Option<Anchor>,
 }
@@ -67,8 +74,18 @@ impl Seat {
             held: None,
             node: None,
             pool: None,
+            config: None,
             anchor: None,
         }
+    }
+
+    /// From now on it is on its way to another process; its engine is to end.
+    pub(super) fn hand_over(&mut self) -> Option<Arc<DaemonState>> {
+        let SeatState::Runs(engine) = &self.state else { return None };
+        let engine = Arc::clone(engine);
+        self.config = Some(engine.setup().config);
+        self.state = SeatState::HandsOver;
+        Some(engine)
     }
 }
 
@@ -89,6 +106,15 @@ pub(super) enum SeatState {
     HandsOver,
     /// It is on its way out.
     Ends,
+}
+
+/// Why accounts don't run.
+pub(super) fn reasons(seats: &BTreeMap<AccountKey, Seat>) -> Vec<String> {
+    let reason = |(key, seat): (&AccountKey, &Seat)| match &seat.state {
+        SeatState::Stopped(reason) => format!("{key}: {}", reveal(reason)),
+        _ => key.clone(),
+    };
+    seats.iter().take(REASONS_MAX).map(reason).collect()
 }
 
 /// How the accounts of a process are, in a few words.

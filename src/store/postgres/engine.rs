@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::bulk::Bulk;
 use super::connection::Value;
 use super::rows::{Commit, Rows};
+use super::tenure;
 use crate::store::engine::{BulkLoad, Engine, Visit};
-use crate::store::tenure::{HandOver, Predecessor};
+use crate::store::tenure::{HandOver, Objections, Predecessor, Terms};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
 /// So many rows at most come with one answer.
@@ -97,6 +98,10 @@ impl Engine for Rows {
 
     fn before_sending(&self) -> Result<Duration, Error> {
         self.lease.before_sending().map_err(|kind| self.error(kind))
+    }
+
+    fn announce(&self, terms: &Terms<'_>) -> Result<Objections, Error> {
+        tenure::announce(&self.account, &self.lease, terms).map_err(|kind| self.error(kind))
     }
 
     fn predecessor(&self) -> Option<Predecessor> {

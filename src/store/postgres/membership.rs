@@ -58,10 +58,10 @@ impl Membership for DatabaseMembership {
               delete from rosterd.worker where id in (
                 select id from rosterd.worker where seen_at < clock_timestamp() - interval '1 hour' for update skip locked))
             select id as worker, offers, began_at > clock_timestamp() - make_interval(secs => $4) as is_new,
-                   null as account, node
+                   null as account, node, null as config
               from rosterd.worker where id <> $1 and seen_at > clock_timestamp() - interval '15 s'
             union all
-            select holder, null, false, name, node from rosterd.account where expires_at > clock_timestamp() and holder is not null";
+            select holder, null, false, name, node, config from rosterd.account where expires_at > clock_timestamp() and holder is not null";
         let own = self.database.worker.clone();
         let values = || {
             let offers = offers.iter().cloned().collect();
@@ -82,7 +82,7 @@ impl Membership for DatabaseMembership {
                 }
                 None => {
                     let node = row.get::<_, Option<String>>("node").unwrap_or_else(|| "a worker".to_owned());
-                    held.insert(row.get("account"), AccountHolder { worker, node });
+                    held.insert(row.get("account"), AccountHolder { worker, node, config: row.get("config") });
                 }
             }
         }

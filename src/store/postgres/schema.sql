@@ -1,7 +1,11 @@
 -- Everything that rosterd keeps in a database. Made, and brought to a later version, in one transaction.
 create schema if not exists rosterd;
 
-create table rosterd.meta (version int not null);
+create table rosterd.meta (
+  version int not null,
+  -- For digests that are compared, and that must not be told from those of another database.
+  salt text not null default gen_random_uuid()::text
+);
 
 -- A customer account: lease, fence and commit counter in one row.
 create table rosterd.account (
@@ -9,6 +13,10 @@ create table rosterd.account (
   name text not null unique,
   holder text,
   node text,
+  since timestamptz not null default 'epoch',
+  -- Digests of the configuration and of the credential under which it is run.
+  config text,
+  credential text,
   epoch bigint not null default 0,
   expires_at timestamptz not null default 'epoch',
   commits bigint not null default 0,
@@ -79,4 +87,4 @@ create table rosterd.file (
   primary key (account, name)
 );
 
-insert into rosterd.meta values (1);
+insert into rosterd.meta (version) values (1);

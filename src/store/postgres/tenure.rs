@@ -10,7 +10,7 @@ use super::lease::{self, Lease, Tenure, WRITE_UNTIL};
 use super::timeline::timeline;
 use crate::crash::term;
 use crate::store::ErrorKind;
-use crate::store::tenure::Predecessor;
+use crate::store::tenure::{Objections, Predecessor, Terms};
 
 /// What a claim found.
 pub(super) struct Claimed {
@@ -42,7 +42,7 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
                   epoch > 0 and holder is not null as is_lost, epoch > 0 and timeline <> (select timeline from now) as is_older
              from rosterd.account where id = $1 and (expires_at < clock_timestamp() or holder = $2) for update)
          update rosterd.account a
-            set holder = $2, node = $3, epoch = a.epoch + 1, expires_at = clock_timestamp() + $4 * interval '1 ms',
+            set holder = $2, node = $3, since = now.at, epoch = a.epoch + 1, expires_at = clock_timestamp() + $4 * interval '1 ms',
                 timeline = now.timeline, budget = null, budget_at = null,
                 quiet_until = greatest(old.quiet_until,
                   case when old.is_lost or old.is_older then now.at + $5 * interval '1 ms' end)
@@ -78,6 +78,35 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
 fn holder(account: &Account) -> Result<String, ErrorKind> {
     let rows = account.query("select coalesce(node, 'a worker') from rosterd.account where id = $1", Vec::new)?;
     Ok(rows.first().map_or_else(|| "a worker".to_owned(), |row| row.get(0)))
+}
+
+/// Says under what a tenure runs the account. Two accounts with one credential would overspend its budget together: the one that
+/// was there before goes first. What is written before it is looked around, so that of two that come at once one sees the other.
+pub(super) fn announce(account: &Account, lease: &Lease, terms: &Terms<'_>) -> Result<Objections, ErrorKind> {
+    const SALT: &str = "select salt from rosterd.meta where $1 > 0";
+    const ANNOUNCE: &str = "with old as materialized (select config from rosterd.account where id = $1)
+        update rosterd.account a set config = $4, credential = $5 from old
+         where a.id = $1 and a.holder = $2 and a.epoch = $3
+        returning coalesce(old.config <> $4, false) as is_other";
+    const SAME: &str = "select other.name from rosterd.account own, rosterd.account other
+        where own.id = $1 and other.id <> own.id and other.credential = own.credential
+          and other.holder is not null and other.expires_at > clock_timestamp() and other.since < own.since + interval '5 s'
+        limit 1";
+    let rows = account.query(SALT, Vec::new)?;
+    let salt: String = rows.first().map_or_else(String::new, |row| row.get(0));
+    let credential = (terms.credential)(salt.as_bytes());
+    let values = || {
+        vec![
+            Value::Text(lease.tenure.holder.clone()),
+            Value::Big(lease.tenure.epoch),
+            Value::Text(terms.config.to_owned()),
+            Value::Text(credential.clone()),
+        ]
+    };
+    let rows = account.query(ANNOUNCE, values)?;
+    let other_config = rows.first().is_some_and(|row| row.get("is_other"));
+    let same_credential = account.query(SAME, Vec::new)?.first().map(|row| row.get(0));
+    Ok(Objections { same_credential, other_config })
 }
 
 /// Ends a tenure, with what is left of the budget; the next worker may claim the account at once. Nothing may be on its way

@@ -3,4 +3,6 @@
 mod begins;
 mod fair;
 mod pages;
+mod shared;
+mod soak;
 mod shown;

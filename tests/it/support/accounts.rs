@@ -6,6 +6,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 
 use rosterd::sandbox::{Options, Sandbox};
 use serde_json::Value;
@@ -13,6 +14,7 @@ use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
 use super::daemon::Daemon;
+use super::postgres::{Database, Server};
 use super::{Config, Ran, documents};
 
 /// The accounts, and the binary.
@@ -20,6 +22,8 @@ pub(crate) struct Accounts {
     dir: TempDir,
     services: BTreeMap<String, Sandbox>,
     runtime: Runtime,
+    /// The database of those whose states lie in one.
+    database: OnceLock<Database>,
     /// Where their pages answer.
     pub(crate) address: SocketAddr,
 }
@@ -30,7 +34,7 @@ impl Accounts {
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("accounts")).unwrap();
         let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        Self { dir, services: BTreeMap::new(), runtime, address }
+        Self { dir, services: BTreeMap::new(), runtime, database: OnceLock::new(), address }
     }
 
     /// Accounts of these names.
@@ -63,7 +67,16 @@ impl Accounts {
         if !config.rest.contains("[status]") {
             config.rest += &format!("[status]\nlisten = \"{}\"\n", self.address);
         }
-        config.text(&self.service(name).url()).replace("dir = \"state\"", &format!("dir = \"../{name}/state\""))
+        let state = match config.in_database {
+            false => format!("dir = \"../{name}/state\""),
+            true => format!("url = \"{}\"\nspill_dir = \"../{name}/spill\"", self.database().url()),
+        };
+        config.text(&self.service(name).url()).replace("dir = \"state\"", &state)
+    }
+
+    /// The database in which states lie.
+    pub(crate) fn database(&self) -> &Database {
+        self.database.get_or_init(|| Server::shared().database())
     }
 
     /// Puts `to` in place of `from` in the configuration of an account.
@@ -138,7 +151,28 @@ impl Accounts {
         self.daemon_with(|_| {})
     }
 
+    /// Starts one of several processes that share accounts, with the folder of its configurations; it has no sockets.
+    pub(crate) fn worker(&self, name: &str, folder: &str) -> Daemon {
+        self.worker_with(name, folder, |_| {})
+    }
+
     /// The same with a command that the test prepares.
+    pub(crate) fn worker_with(&self, name: &str, folder: &str, prepare: impl FnOnce(&mut Command)) -> Daemon {
+        let log = self.dir().join(format!("{name}.log"));
+        let ups = |log: &str| log.matches("accounts are up").count();
+        let before = ups(&self.log(name));
+        let mut command = self.command(&["run", "--accounts", folder]);
+        command.env("ROSTERD__CONTROL__SOCKET", "").env("ROSTERD__STATUS__LISTEN", "");
+        command.env("ROSTERD__STATE__SPILL_DIR", self.dir().join(format!("{name}-spill")));
+        Daemon::start(command, log, prepare, |daemon| ups(&daemon.log()) > before)
+    }
+
+    /// What a worker of that name has logged.
+    pub(crate) fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.dir().join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    /// The same as [`Self::daemon`] with a command that the test prepares.
     pub(crate) fn daemon_with(&self, prepare: impl FnOnce(&mut Command)) -> Daemon {
         let log = self.dir().join("daemon.log");
         let ups = |log: &str| log.matches("accounts are up").count();

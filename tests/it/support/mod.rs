@@ -17,6 +17,7 @@ pub(crate) mod postgres;
 pub(crate) mod scripted;
 pub(crate) mod site;
 pub(crate) mod slapd;
+pub(crate) mod soak;
 pub(crate) mod web;
 
 use std::ops::{Deref, DerefMut};
