@@ -7,7 +7,7 @@ use axum::http::header::{HOST, ORIGIN};
 use axum::http::{HeaderMap, Uri};
 use reqwest::Url;
 
-const FETCH_SITE: &str = "sec-fetch-site";
+pub(super) const FETCH_SITE: &str = "sec-fetch-site";
 
 /// Whether a request is for the host of these pages: `Host` is there, once, and names it; so does an address in the
 /// request's line.

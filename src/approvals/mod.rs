@@ -19,6 +19,8 @@
 //! - Each decision, and each look at hidden values, is in the audit file under the name of the person and "via page".
 //! - Nothing else can be reached from here: no sync, no `forget`, no request to the service.
 //!
+//! Where several workers share a state, those that stand by hand requests to the one that has the account (`handed`).
+//!
 //! Sessions and first consents of two are in memory: after a restart people log in and consent again. Nothing is released by
 //! that, and nothing that a file could leak is on disk.
 //!
@@ -32,6 +34,7 @@ mod consent;
 mod decide;
 mod engine;
 mod guard;
+mod handed;
 mod header;
 mod held;
 mod jwt;
@@ -51,5 +54,6 @@ mod view;
 mod visitor;
 
 pub use engine::{Engine, SharedStore};
+pub use handed::{AsksHolder, HandedPages};
 pub use server::{Server, StartError};
 pub use trial::trials;

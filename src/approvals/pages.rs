@@ -116,6 +116,13 @@ impl Pages {
         self.message(StatusCode::SERVICE_UNAVAILABLE, "Not now", text)
     }
 
+    /// This worker stands by, and the one that has the account does not answer.
+    pub(super) fn absent(&self) -> Response {
+        let text = "The worker that has these pages does not answer at the moment. Whether something was done is not known: look \
+                    again soon.";
+        self.message(StatusCode::SERVICE_UNAVAILABLE, "Not now", text)
+    }
+
     pub(super) fn undecided(&self, error: &DecisionError) -> Response {
         let status = match error {
             DecisionError::Store(_) | DecisionError::Audit(_) => return self.unavailable(),

@@ -12,9 +12,11 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use super::engine::Engine;
+use super::handed::{AsksHolder, HandedPages};
+use super::pages::Pages;
 use super::site::Site;
 use super::socket::ProxySocket;
-use super::{guard, held, login, person, reply};
+use super::{guard, handed, held, login, person, reply};
 use crate::config::{Approvals, Login};
 use crate::web::{self, Limits};
 
@@ -31,7 +33,14 @@ pub struct StartError {
 /// A place that answers, before anybody is served there.
 pub struct Server {
     listener: Bound,
-    site: Arc<Site>,
+    router: Router,
+}
+
+/// What a worker that stands by answers with.
+struct Front {
+    approvals: Approvals,
+    pages: Pages,
+    holder: Box<dyn AsksHolder>,
 }
 
 enum Bound {
@@ -46,6 +55,20 @@ impl Server {
     ///
     /// Another program has it, or what logs people in can't be used.
     pub async fn bind(approvals: &Approvals, engine: Arc<dyn Engine>) -> Result<Self, StartError> {
+        Self::with(approvals, || Ok(routes(Arc::new(Site::new(approvals, engine)?)))).await
+    }
+
+    /// Takes the place for a worker that stands by: what is asked there, the worker answers that has the account.
+    ///
+    /// # Errors
+    ///
+    /// Another program has it.
+    pub async fn stand_by(approvals: &Approvals, holder: Box<dyn AsksHolder>) -> Result<Self, StartError> {
+        let front = Front { approvals: approvals.clone(), pages: Pages::new(), holder };
+        Self::with(approvals, || Ok(Router::new().fallback(hand_on).with_state(Arc::new(front)))).await
+    }
+
+    async fn with(approvals: &Approvals, router: impl FnOnce() -> Result<Router, String>) -> Result<Self, StartError> {
         let (listener, place) = match &approvals.login {
             Login::Provider(provider) => {
                 let bound = TcpListener::bind(provider.listen).await;
@@ -57,8 +80,8 @@ impl Server {
         };
         let failed = |source| StartError { place: place.clone(), source };
         let listener = listener.map_err(failed)?;
-        let site = Site::new(approvals, engine).map_err(|reason| failed(std::io::Error::other(reason)))?;
-        Ok(Self { listener, site: Arc::new(site) })
+        let router = router().map_err(|reason| failed(std::io::Error::other(reason)))?;
+        Ok(Self { listener, router })
     }
 
     /// Where it answers.
@@ -69,38 +92,70 @@ impl Server {
         }
     }
 
+    /// The same pages for requests that another worker hands on.
+    pub fn handed(&self) -> HandedPages {
+        HandedPages(self.router.clone())
+    }
+
     /// Serves until it is dropped.
     pub async fn serve(self) {
-        let router = Router::new()
-            .route("/", get(held::overview))
-            .route("/login", get(login::begin))
-            .route("/callback", get(login::end))
-            .route("/logout", post(login::leave))
-            .route("/held/{job}", get(held::look).post(held::decide))
-            .route("/person/{job}", get(person::look).post(person::reveal_all))
-            .route("/pause/{job}", post(held::pause))
-            .route("/resume/{job}", post(held::resume))
-            .fallback(elsewhere)
-            .layer(from_fn_with_state(Arc::clone(&self.site), expected))
-            .with_state(self.site);
         match self.listener {
-            Bound::Address(listener, _) => web::serve(listener, router, Limits::STANDARD).await,
-            Bound::Socket(socket) => web::serve(socket, router, Limits::STANDARD).await,
+            Bound::Address(listener, _) => web::serve(listener, self.router, Limits::STANDARD).await,
+            Bound::Socket(socket) => web::serve(socket, self.router, Limits::STANDARD).await,
         }
     }
 }
 
+fn routes(site: Arc<Site>) -> Router {
+    Router::new()
+        .route("/", get(held::overview))
+        .route("/login", get(login::begin))
+        .route("/callback", get(login::end))
+        .route("/logout", post(login::leave))
+        .route("/held/{job}", get(held::look).post(held::decide))
+        .route("/person/{job}", get(person::look).post(person::reveal_all))
+        .route("/pause/{job}", post(held::pause))
+        .route("/resume/{job}", post(held::resume))
+        .fallback(elsewhere)
+        .layer(from_fn_with_state(Arc::clone(&site), expected))
+        .with_state(site)
+}
+
 /// Answers requests for these pages only, and forms from these pages only.
 async fn expected(State(site): State<Arc<Site>>, request: Request, next: Next) -> Response {
-    let url = &site.approvals.url;
-    let mut response = if !guard::is_for(url, request.uri(), request.headers()) {
+    let mut response = match refusal(&site.approvals, &site.pages, &request) {
+        Some(refusal) => refusal,
+        None => next.run(request).await,
+    };
+    reply::protect(&mut response);
+    response
+}
+
+/// The answer to what is not for these pages, or a form from elsewhere.
+fn refusal(approvals: &Approvals, pages: &Pages, request: &Request) -> Option<Response> {
+    let url = &approvals.url;
+    if !guard::is_for(url, request.uri(), request.headers()) {
         let text = "These pages are not served under that name.";
-        site.pages.message(StatusCode::MISDIRECTED_REQUEST, "Another name", text)
-    } else if *request.method() == Method::POST && !guard::is_from(url, request.headers()) {
-        let text = "Your browser does not say that this form comes from these pages. Nothing was done.";
-        site.pages.message(StatusCode::FORBIDDEN, "Not from here", text)
-    } else {
-        next.run(request).await
+        return Some(pages.message(StatusCode::MISDIRECTED_REQUEST, "Another name", text));
+    }
+    let is_foreign = *request.method() == Method::POST && !guard::is_from(url, request.headers());
+    let text = "Your browser does not say that this form comes from these pages. Nothing was done.";
+    is_foreign.then(|| pages.message(StatusCode::FORBIDDEN, "Not from here", text))
+}
+
+/// Has the worker that has the account answer.
+async fn hand_on(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let Front { approvals, pages, holder } = &*front;
+    let mut response = match refusal(approvals, pages, &request) {
+        Some(refusal) => refusal,
+        None => match handed::written(&approvals.login, request).await {
+            None => pages.message(StatusCode::BAD_REQUEST, "Not understood", "Nothing was done."),
+            Some(request) => {
+                let answer = holder.ask(request).await;
+                let answer = answer.inspect_err(|reason| tracing::warn!(reason, "a page could not be had: {reason}"));
+                answer.ok().and_then(|answer| handed::read(&answer)).unwrap_or_else(|| pages.absent())
+            }
+        },
     };
     reply::protect(&mut response);
     response

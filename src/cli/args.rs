@@ -190,17 +190,24 @@ impl Command {
             | Self::History(_)
             | Self::Keys(_) => true,
             Self::Status(args) => !args.is_of_several(),
+            // Only where the state lies in a database: its rate limit is known to the worker that has it.
+            Self::Api(args) => args.operation.is_some(),
             Self::Demo(_)
             | Self::Init(_)
             | Self::Run(_)
             | Self::Check(_)
             | Self::Preview(_)
             | Self::Notify(_)
-            | Self::Api(_)
             | Self::Sandbox(_)
             | Self::Completions(_)
             | Self::Man(_) => false,
         }
+    }
+
+    /// Whether it is for the worker that has the account, where that is on another machine. A pause lies in the database, and so
+    /// does the history: both work everywhere, whatever that worker does. A reload is about the files of one machine.
+    pub(super) fn works_at_the_holder(&self) -> bool {
+        !matches!(self, Self::Reload | Self::Pause(_) | Self::History(_)) && self.works_at_the_daemon()
     }
 }
 
@@ -421,7 +428,7 @@ pub(super) struct HistoryArgs {
     pub(super) show_values: bool,
 }
 
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub(super) struct RunArgs {
     /// Run an account for each file NAME.toml in this folder, all in one process
     #[arg(long, value_name = "DIR")]
@@ -515,7 +522,7 @@ pub(super) enum Shell {
     Zsh,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub(super) struct SandboxArgs {
     /// Where to listen
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]

@@ -7,7 +7,7 @@ use tokio::runtime::Handle;
 
 use super::args::{Arguments, Color, Command};
 use super::backend::daemon_client::{self, Placement};
-use super::backend::{Backend, DaemonBackend, interrupt};
+use super::backend::{Backend, DaemonBackend, holder, interrupt};
 use super::commands::{
     api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause, plan,
     preview, queue, rebuild, revert, run, sandbox, status, sync,
@@ -19,6 +19,12 @@ use crate::history::on_behalf_of;
 
 /// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
+
+/// What a request to the service may hold.
+const FILE_BYTES_MAX: u32 = 32 * 1024 * 1024;
+
+/// How often an account may change hands while a command looks for who has it.
+const TRIES_MAX: u32 = 5;
 
 /// A configuration as JSON: twice the size of its file, and more than any has.
 const CONFIGURATION_BYTES_MAX: u32 = 8 * 1024 * 1024;
@@ -82,38 +88,50 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         }
     }
     let path = arguments.config.clone();
-    let host = Backend::Here(arguments.config);
-    work(ui, &host, arguments.command).await.map_err(|failure| daemon_client::explained(failure, unreached, &path))
+    let host = Backend::Here(path.clone());
+    let mut tries = 0;
+    loop {
+        match holder::send(ui, &arguments).await? {
+            Placement::Done(exit) => return Ok(exit),
+            Placement::Here(why) => unreached = unreached.or(why),
+        }
+        tries += 1;
+        match work(ui, &host, &arguments.command).await {
+            // A worker took the account in the meantime, before anything was done.
+            Err(failure) if holder::is_held(&failure) && unreached.is_none() && tries < TRIES_MAX => {}
+            result => return result.map_err(|failure| daemon_client::explained(failure, unreached, &path)),
+        }
+    }
 }
 
-async fn work(ui: &Ui, host: &Backend, command: Command) -> Result<Exit, Failure> {
+async fn work(ui: &Ui, host: &Backend, command: &Command) -> Result<Exit, Failure> {
     match command {
-        Command::Demo(args) => demo::run(ui, &args, Arc::new(CommandHandler)).await,
-        Command::Init(args) => init::run(ui, &args).await,
-        Command::Run(args) => run::run(host, args, Arc::new(CommandHandler)).await,
+        Command::Demo(args) => demo::run(ui, args, Arc::new(CommandHandler)).await,
+        Command::Init(args) => init::run(ui, args).await,
+        Command::Run(args) => run::run(host, args.clone(), Arc::new(CommandHandler)).await,
         Command::Reload => run::reload(ui, host).await,
-        Command::Sync(args) => sync::run(ui, host, &args).await,
-        Command::Plan(args) => plan::run(ui, host, &args).await,
-        Command::Apply(args) => apply::run(ui, host, &args).await,
-        Command::Approve(args) => approve::approve(ui, host, &args).await,
-        Command::Reject(args) => approve::reject(ui, host, &args).await,
-        Command::Pause(args) => pause::pause(ui, host, &args),
-        Command::Resume(args) => pause::resume(ui, host, &args),
-        Command::Rebuild(args) => rebuild::run(ui, host, &args).await,
-        Command::Check(args) => check::run(ui, host, &args).await,
-        Command::Preview(args) => preview::run(ui, host, &args),
-        Command::Explain(args) => explain::run(ui, host, &args).await,
-        Command::Revert(args) => revert::run(ui, host, &args).await,
-        Command::Forget(args) => forget::run(ui, host, &args).await,
-        Command::History(args) => history::run(ui, host, &args),
-        Command::Queue(args) => queue::run(ui, host, &args).await,
+        Command::Sync(args) => sync::run(ui, host, args).await,
+        Command::Plan(args) => plan::run(ui, host, args).await,
+        Command::Apply(args) => apply::run(ui, host, args).await,
+        Command::Approve(args) => approve::approve(ui, host, args).await,
+        Command::Reject(args) => approve::reject(ui, host, args).await,
+        Command::Pause(args) => pause::pause(ui, host, args),
+        Command::Resume(args) => pause::resume(ui, host, args),
+        Command::Rebuild(args) => rebuild::run(ui, host, args).await,
+        Command::Check(args) => check::run(ui, host, args).await,
+        Command::Preview(args) => preview::run(ui, host, args),
+        Command::Explain(args) => explain::run(ui, host, args).await,
+        Command::Revert(args) => revert::run(ui, host, args).await,
+        Command::Forget(args) => forget::run(ui, host, args).await,
+        Command::History(args) => history::run(ui, host, args),
+        Command::Queue(args) => queue::run(ui, host, args).await,
         Command::Status(_) => status::run(ui, host).await,
-        Command::Notify(args) => notify::run(ui, host, &args).await,
-        Command::Api(args) => api::run(ui, host, &args).await,
-        Command::Sandbox(args) => sandbox::run(ui, args).await,
-        Command::Keys(args) => keys::run(ui, host, &args).await,
-        Command::Completions(args) => completions::run(ui, &args),
-        Command::Man(args) => man::run(&args),
+        Command::Notify(args) => notify::run(ui, host, args).await,
+        Command::Api(args) => api::run(ui, host, args).await,
+        Command::Sandbox(args) => sandbox::run(ui, args.clone()).await,
+        Command::Keys(args) => keys::run(ui, host, args).await,
+        Command::Completions(args) => completions::run(ui, args),
+        Command::Man(args) => man::run(args),
     }
 }
 
@@ -129,6 +147,7 @@ impl Commands for CommandHandler {
     fn brings_at_most(&self, call: &Call) -> u32 {
         match parsed(call).map(|arguments| arguments.command) {
             Ok(Command::Apply(_)) => ReplyStream::BYTES_MAX,
+            Ok(Command::Api(_)) => FILE_BYTES_MAX,
             Ok(Command::Plan(_)) => CONFIGURATION_BYTES_MAX,
             _ => 0,
         }
@@ -153,8 +172,12 @@ impl Commands for CommandHandler {
         tracing::info!(command, user, "{user} called `rosterd {command}`");
         let result = if arguments.command.works_at_the_daemon() {
             let Reached { engine, has_begun } = reached;
+            if let Some(holder) = caller.is_remote().then(|| engine.holder()).flatten() {
+                let since = holder.since.map(|since| format!(", which has the account since {since:.0}"));
+                ui.note(format!("carried out by {}{}", holder.node, since.unwrap_or_default()));
+            }
             let host = Backend::Daemon(Box::new(DaemonBackend { engine, has_begun, call, caller, back }));
-            Handle::current().block_on(on_behalf_of(user, work(&ui, &host, arguments.command)))
+            Handle::current().block_on(on_behalf_of(user, work(&ui, &host, &arguments.command)))
         } else {
             Err(Failure::usage(Message("the daemon does not run this command for others".to_owned())))
         };

@@ -9,14 +9,15 @@ use futures_util::future::BoxFuture;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::accounts::claims::approvals_of;
+use super::control;
 use super::event::Event;
 use super::state::DaemonState;
-use crate::approvals::{Engine, Server, SharedStore};
+use crate::approvals::{AsksHolder, Engine, Server, SharedStore};
 use crate::clock::Clock;
 use crate::config::{Approvals, Config};
 use crate::fault::chain;
 use crate::record::JobName;
-use crate::store;
+use crate::store::{self, Relay};
 
 /// How often it is tried again.
 const AGAIN: Duration = Duration::from_secs(5);
@@ -85,10 +86,40 @@ async fn serve_these(engine: &Arc<DaemonState>, approvals: &Approvals) {
             Ok(server) => {
                 let (url, place) = (approvals.url.as_str(), server.place());
                 tracing::info!(url, place, "people decide at {url}, which is answered on {place}");
+                let _shown = engine.shows_pages(server.handed());
                 return server.serve().await;
             }
             Err(reason) if !is_told => {
                 tracing::error!(reason, "the daemon works without the pages for decisions, and tries again: {reason}");
+                is_told = true;
+            }
+            Err(_) => {}
+        }
+        tokio::time::sleep(AGAIN).await;
+    }
+}
+
+/// Has the worker that has the account answer for a worker that stands by.
+struct Handing(Arc<dyn Relay>);
+
+impl AsksHolder for Handing {
+    fn ask(&self, request: Vec<u8>) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+        Box::pin(async { control::ask_for_page(&self.0, request).await.map_err(|unanswered| chain(&unanswered)) })
+    }
+}
+
+/// Answers at the place of the pages while another worker has the account, for as long as it is polled.
+pub(super) async fn stand_by(approvals: Approvals, relay: Arc<dyn Relay>) {
+    let mut is_told = false;
+    loop {
+        match Server::stand_by(&approvals, Box::new(Handing(Arc::clone(&relay)))).await {
+            Ok(server) => return server.serve().await,
+            Err(error) if !is_told => {
+                let reason = chain(&error);
+                tracing::error!(
+                    reason,
+                    "this worker stands by without the pages for decisions, and tries again: {reason}"
+                );
                 is_told = true;
             }
             Err(_) => {}

@@ -43,7 +43,10 @@ pub use accounts::folder::{Accounts, AccountsFolder, FolderError};
 pub use accounts::process::serve;
 pub use accounts::serve_error::ServeError;
 pub use accounts::unstarted::tell_of_configuration;
-pub use control::{Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unreachable, VERSION, ask};
+pub use control::{
+    Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unanswered, Unreachable, VERSION, ask,
+    command_elsewhere, digest_of,
+};
 pub use event::Event;
 pub use reload::ReloadRefusal;
 pub use runs::{ActiveRuns, RunProgress, TrackedRun};

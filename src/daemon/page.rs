@@ -55,6 +55,12 @@ pub(super) struct OnPage {
 /// Keeps a page served, whether or not there is an account on it that runs.
 #[derive(Debug)]
 pub(super) struct Anchor(SocketAddr);
+impl OnPage {
+    /// Whether another account with its name is on the same page.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.address == other.address && self.name == other.name
+    }
+}
 
 impl Pages {
     /// Serves the page of that address from now on; nothing where it is turned off.

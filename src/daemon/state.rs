@@ -17,11 +17,12 @@ use super::shutdown::CancelHandle;
 use super::store_slot::{Slot, StoreGuard, StoreSlot};
 use super::target_locks::{TargetGuard, TargetLocks};
 use crate::api::{self, Client};
+use crate::approvals::HandedPages;
 use crate::clock::Clock;
 use crate::config::{Config, Instance};
 use crate::record::JobName;
 use crate::status::{Counters, LiveJobState, Remembered, Unserved};
-use crate::store::{self, Store, Terms};
+use crate::store::{self, Holder, Store, Terms};
 
 /// How long the loop may stand still before `/livez` says that it hangs.
 const STILL_MAX: Duration = Duration::from_secs(60);
@@ -107,6 +108,8 @@ pub struct DaemonState {
     stopping: CancelHandle,
     counters: Arc<Counters>,
     unserved: Mutex<Option<Unserved>>,
+    /// The pages for decisions, while they are served.
+    pages: Arc<Mutex<Option<HandedPages>>>,
     started: Timestamp,
     /// When the loop turned last.
     turned: Mutex<Instant>,
@@ -156,6 +159,7 @@ impl DaemonState {
             stopping: CancelHandle::new(0),
             counters: Arc::default(),
             unserved: Mutex::default(),
+            pages: Arc::default(),
             turned: Mutex::new(Instant::now()),
             said: Mutex::default(),
             reloading: tokio::sync::Mutex::default(),
@@ -254,6 +258,22 @@ impl DaemonState {
 
     pub(super) fn serves_page(&self, unserved: Option<Unserved>) {
         *self.unserved.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
+    }
+
+    /// The pages for decisions, while they are served.
+    pub(super) fn pages(&self) -> Option<HandedPages> {
+        self.pages.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// These are the pages for decisions, until the result is dropped.
+    pub(super) fn shows_pages(&self, pages: HandedPages) -> ShownPages {
+        *self.pages.lock().unwrap_or_else(PoisonError::into_inner) = Some(pages);
+        ShownPages(Arc::clone(&self.pages))
+    }
+
+    /// This worker, as others see it that share the state.
+    pub fn holder(&self) -> Option<Holder> {
+        self.setup().config.state.home.relay()?.holder().ok().flatten()
     }
 
     /// The turns of the targets.
@@ -371,6 +391,15 @@ impl DaemonState {
             None => same_place(&call.config, &config.source_path),
         };
         (!ours).then(|| format!("the daemon's state lies in {own}, and that is not the one asked for"))
+    }
+}
+
+/// The pages for decisions are served until this is dropped.
+pub(super) struct ShownPages(Arc<Mutex<Option<HandedPages>>>);
+
+impl Drop for ShownPages {
+    fn drop(&mut self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 }
 

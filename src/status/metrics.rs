@@ -178,6 +178,10 @@ pub(super) fn metrics_of(accounts: &[Measured<'_>]) -> String {
             page.single("rosterd_account_standby", "gauge", help, flag(account.standing == Standing::StandsBy));
         }
         if account.standing == Standing::StandsBy {
+            if account.account.is_none() {
+                let help = "1 where another worker has the account; there is nothing else of it here then.";
+                page.single("rosterd_account_standby", "gauge", help, 1.0);
+            }
             continue;
         }
         let readable = flag(account.snapshot.is_some());

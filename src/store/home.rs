@@ -21,6 +21,7 @@ use super::mark::Mark;
 use super::membership::Membership;
 #[cfg(feature = "postgres")]
 use super::postgres::{Account, DatabaseLog, DatabaseMembership};
+use super::relay::{Relay, TakeRequest, TakesRequests};
 use super::tenure::SendPermit;
 use super::{Batch, Error, ErrorKind, embedded};
 use crate::secret::Unusable;
@@ -78,6 +79,31 @@ impl Home {
             Self::Folder(_) => None,
             #[cfg(feature = "postgres")]
             Self::Database(account) => Some(Arc::new(DatabaseMembership::of(account))),
+        }
+    }
+
+    /// The way to the worker that has the account; `None` where no other machine can have it.
+    pub fn relay(&self) -> Option<Arc<dyn Relay>> {
+        match self {
+            Self::Folder(_) => None,
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => Some(Arc::new(account.clone())),
+        }
+    }
+
+    /// Takes what other workers ask of the one that has the account, in that form; `None` where there are none.
+    ///
+    /// # Errors
+    ///
+    /// The database can't be reached.
+    pub fn take_requests(&self, form: u32, take: TakeRequest) -> Result<Option<TakesRequests>, Error> {
+        match self {
+            Self::Folder(_) => {
+                let _ = (form, take);
+                Ok(None)
+            }
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.take_requests(form, take).map(Some).map_err(|kind| self.error(kind)),
         }
     }
 

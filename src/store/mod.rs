@@ -29,6 +29,7 @@ mod membership;
 mod old_store;
 #[cfg(feature = "postgres")]
 mod postgres;
+mod relay;
 mod reset;
 mod row;
 mod table;
@@ -51,6 +52,10 @@ pub use membership::{AccountHolder, Membership, OtherWorker, Workers};
 pub use old_store::{OldStore, ResetOutcome};
 #[cfg(feature = "postgres")]
 pub use postgres::{Account, DatabaseOptions};
+pub use relay::{
+    CallerMark, Holder, Look, PART_BYTES, Part, Progress, Relay, Reply, Request, RequestKind, SILENT_MAX, Stage,
+    TakeRequest, TakenRequest, TakesRequests,
+};
 pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};

@@ -11,9 +11,9 @@ use std::sync::Arc;
 
 use super::interrupt::{INTERRUPTED, Interrupt};
 use crate::cli::ui::{Exit, Failure, Message};
-use crate::config::{self, Config, Job, Needs};
+use crate::config::{self, CallerConfig, Config, Job, Needs};
 use crate::daemon::{
-    Call, Caller, DaemonState, Event, ExclusiveStore, ReplyStream, StoreGuard, TargetGuard, TrackedRun,
+    Call, Caller, DaemonState, Event, ExclusiveStore, ReplyStream, StoreGuard, TargetGuard, TrackedRun, digest_of,
 };
 use crate::disk;
 use crate::operator::PlanFile;
@@ -37,6 +37,21 @@ pub(crate) struct DaemonBackend {
     pub(crate) call: Call,
     pub(crate) caller: Caller,
     pub(crate) back: ReplyStream,
+}
+
+impl DaemonBackend {
+    /// Whether the caller has the configuration file that this worker has.
+    fn has_same_configuration(&self) -> bool {
+        let ours = CallerConfig::read(&self.engine.setup().config.source_path).map(|ours| digest_of(&ours));
+        ours.is_some() && ours == self.call.brought.same_as
+    }
+
+    fn differs(&self) -> Failure {
+        let node = self.engine.holder().map_or_else(|| "the worker".to_owned(), |holder| holder.node);
+        let words = format!("{node} has the account, and another configuration than this machine");
+        Failure::usage(Message(words))
+            .hint("have the same file on all machines, or say this on the machine of that worker")
+    }
 }
 
 /// An open store: this process's own, or the daemon's.
@@ -180,6 +195,9 @@ impl Backend {
         let Self::Daemon(lent) = self else { return self.config(needs) };
         let ours = lent.engine.setup().config;
         let mut config = match &lent.call.brought.given {
+            // The file as it is now, as on this machine.
+            _ if lent.caller.is_remote() && lent.has_same_configuration() => load(&ours.source_path, needs)?,
+            _ if lent.caller.is_remote() => return Err(lent.differs()),
             Some(given) if lent.caller.may_bring_a_configuration() => {
                 config::load_given(given, config::environment(), needs).map_err(Failure::from)?
             }
@@ -198,6 +216,17 @@ impl Backend {
         }
         config.api.clone_from(&ours.api);
         Ok(Arc::new(config))
+    }
+
+    /// Fails where the caller may not have the daemon's credential send whatever it likes: who could do so without a daemon may.
+    pub(crate) fn expect_right_to_send(&self) -> Result<(), Failure> {
+        let Self::Daemon(lent) = self else { return Ok(()) };
+        match &lent.caller {
+            Caller::Remote { is_privileged: true, .. } if !lent.has_same_configuration() => Err(lent.differs()),
+            Caller::Remote { is_privileged: true, .. } => Ok(()),
+            caller if caller.is_privileged() => Ok(()),
+            _ => Err(Failure::usage(Message("only root and the daemon's own user may send any request".to_owned()))),
+        }
     }
 
     /// Reads a file that the caller named.

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use nix::unistd::{Gid, Group};
 
-use super::access;
 use super::interrupt::Interrupt;
 use super::privileges::number_of;
+use super::{access, body};
 use crate::cli::args::{Arguments, Command};
 use crate::cli::ui::screen::Pieces;
 use crate::cli::ui::{Exit, Failure, Message, Ui};
@@ -34,33 +34,21 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
         return Ok(Placement::Here(None));
     };
     let Some(socket) = located.socket else { return Ok(Placement::Here(None)) };
+    // All processes that work with a state folder share the record of requests there.
+    if matches!(arguments.command, Command::Api(_)) && located.state_dir.is_some() {
+        return Ok(Placement::Here(None));
+    }
     match socket.try_exists() {
         Ok(true) => {}
         // Its folder is closed to this user: whether a daemon is there can't even be seen.
         Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return forbidden(arguments, &socket),
         _ => return Ok(Placement::Here(None)),
     }
-    let given = matches!(arguments.command, Command::Plan(_)).then(|| CallerConfig::read(&arguments.config)).flatten();
-    let brought = Brought { given, file: file_of(&arguments.command) };
+    let brought = brought(&arguments.command, &arguments.config);
     let trusted = Trusted { account: located.account.as_ref().and_then(number_of) };
-    let call = Call {
-        version: VERSION,
-        arguments: words(),
-        config: located.config,
-        state_dir: located.state_dir,
-        paints: ui.paints(),
-        sudo: std::env::var("SUDO_USER").ok(),
-        brings: !brought.is_empty(),
-        brought,
-    };
-    let out = out_of(&arguments.command);
-    let mut printed = Printed { ui, pieces: Default::default(), out, unwritten: None };
-    let stop = async {
-        if Interrupt::wait().await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    };
-    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stop);
+    let call = Call { state_dir: located.state_dir, ..call(ui, located.config, brought) };
+    let mut printed = Printed::of(ui, &arguments.command);
+    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stopped());
     let answer = if matches!(arguments.command, Command::Pause(_)) {
         match tokio::time::timeout(PAUSE_MAX, asked).await {
             Ok(answer) => answer,
@@ -73,10 +61,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
         asked.await
     };
     match answer {
-        Ok(Ok(code)) => match printed.unwritten {
-            Some(failure) => Err(failure),
-            None => Ok(Placement::Done(Exit::of_code(code))),
-        },
+        Ok(Ok(code)) => printed.end(code),
         Ok(Err(error)) => Err(Failure::failed(Message(format!("the daemon went away while it ran this: {error}")))
             .hint("`rosterd status` shows what was done")),
         Err(Unreachable::Nobody { .. }) => Ok(Placement::Here(None)),
@@ -86,6 +71,33 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
             unreached(arguments, format!("{error}; {words}"))
         }
         Err(error) => Ok(Placement::Here(Some(crate::fault::chain(&error)))),
+    }
+}
+
+/// What a command reads, with the configuration where it is the caller's that counts.
+pub(super) fn brought(command: &Command, config: &Path) -> Brought {
+    let given = matches!(command, Command::Plan(_) | Command::Api(_)).then(|| CallerConfig::read(config)).flatten();
+    Brought { given, file: file_of(command), same_as: None }
+}
+
+/// This command, as it is sent elsewhere.
+pub(super) fn call(ui: &Ui, config: PathBuf, brought: Brought) -> Call {
+    Call {
+        version: VERSION,
+        arguments: words(),
+        config,
+        state_dir: None,
+        paints: ui.paints(),
+        sudo: std::env::var("SUDO_USER").ok(),
+        brings: !brought.is_empty(),
+        brought,
+    }
+}
+
+/// Completes when this process is asked to end.
+pub(super) async fn stopped() {
+    if Interrupt::wait().await.is_err() {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -169,7 +181,11 @@ fn words() -> Vec<String> {
 
 /// What is in the file that a command reads.
 fn file_of(command: &Command) -> Option<Result<String, String>> {
-    let Command::Apply(args) = command else { return None };
+    let args = match command {
+        Command::Apply(args) => args,
+        Command::Api(args) => return args.body.as_deref().map(body::brought),
+        _ => return None,
+    };
     let text = access::read(&args.file).map_err(|failure| failure.error().to_string());
     Some(text.and_then(|bytes| {
         String::from_utf8(bytes).map_err(|_| format!("plan file {}: it is no text", args.file.display()))
@@ -180,17 +196,32 @@ fn file_of(command: &Command) -> Option<Result<String, String>> {
 fn out_of(command: &Command) -> Option<PathBuf> {
     match command {
         Command::Plan(args) => args.out.clone(),
+        Command::Api(args) => args.out.clone(),
         _ => None,
     }
 }
 
 /// Prints what comes back, as what this process shows itself.
-struct Printed<'a> {
+pub(super) struct Printed<'a> {
     ui: &'a Ui,
     /// What came for stdout and stderr, and is not whole yet.
     pieces: (Pieces, Pieces),
     out: Option<PathBuf>,
     unwritten: Option<Failure>,
+}
+
+impl<'a> Printed<'a> {
+    pub(super) fn of(ui: &'a Ui, command: &Command) -> Self {
+        Self { ui, pieces: Default::default(), out: out_of(command), unwritten: None }
+    }
+
+    /// How the command ended.
+    pub(super) fn end(self, code: u8) -> Result<Placement, Failure> {
+        match self.unwritten {
+            Some(failure) => Err(failure),
+            None => Ok(Placement::Done(Exit::of_code(code))),
+        }
+    }
 }
 
 impl Answer for Printed<'_> {

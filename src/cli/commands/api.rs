@@ -1,13 +1,13 @@
 //! `rosterd api`.
 
-use std::io::Read as _;
+use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use crate::api::{Client, Operation, Raw, RawAnswer, Verb, operations};
 use crate::cli::args::ApiArgs;
-use crate::cli::backend::{Backend, session};
+use crate::cli::backend::{Backend, body, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
@@ -27,7 +27,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
     let raw = Raw {
         operation: name.clone(),
         parameters: parameters(args)?,
-        body: args.body.as_deref().map(body).transpose()?,
+        body: args.body.as_deref().map(|text| given(host, text)).transpose()?,
         media_type: args.content_type.clone(),
     };
     let operation = operations().iter().find(|operation| operation.name == *name);
@@ -36,7 +36,13 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
         return Err(Failure::usage(Message("a photo can't be shown here".to_owned())).hint("give --out FILE"));
     }
     let config = session::configuration_for(ui, host, Needs::Account)?;
-    let client = client(&config)?;
+    host.expect_right_to_send()?;
+    // Where the state lies in a database, only who has the account sends.
+    let _store = match config.state.home.relay() {
+        Some(_) => Some(host.store(&config).await?),
+        None => None,
+    };
+    let client = client(host, &config)?;
     if args.all {
         return all(ui, &client, raw, config.api.page_size).await;
     }
@@ -59,9 +65,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
 }
 
 /// The client with its record of requests sent, which counts these with those of `sync` (law 12).
-fn client(config: &Config) -> Result<Client, Failure> {
-    config.state.home.create()?;
-    Ok(Client::new(&config.api, &Clock::system())?)
+fn client(host: &Backend, config: &Config) -> Result<Client, Failure> {
+    match host {
+        Backend::Here(_) => {
+            config.state.home.create()?;
+            Ok(Client::new(&config.api, &Clock::system())?)
+        }
+        Backend::Daemon(lent) => Ok(lent.engine.setup().client.for_run()),
+    }
 }
 
 fn list(ui: &Ui) {
@@ -107,17 +118,11 @@ fn since_header(text: &str) -> String {
     text.parse::<Timestamp>().map_or_else(|_| text.to_owned(), utc)
 }
 
-fn body(text: &str) -> Result<Vec<u8>, Failure> {
-    let failed =
-        |what: &str, error: std::io::Error| Failure::usage(Message(format!("{what} could not be read: {error}")));
-    if text == "-" {
-        let mut bytes = Vec::new();
-        std::io::stdin().read_to_end(&mut bytes).map_err(|error| failed("standard input", error))?;
-        return Ok(bytes);
-    }
-    match text.strip_prefix('@') {
-        Some(path) => std::fs::read(path).map_err(|error| failed(path, error)),
-        None => Ok(text.as_bytes().to_vec()),
+/// The body, which the caller of a daemon has read.
+fn given(host: &Backend, text: &str) -> Result<Vec<u8>, Failure> {
+    match host {
+        Backend::Here(_) => body::read(text),
+        Backend::Daemon(_) => body::received(&host.read(Path::new(text))?),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::{oneshot, watch};
@@ -11,13 +11,14 @@ use tracing::Instrument as _;
 
 use super::claims::{Conflict, credential_of, places_of};
 use super::shared::Shared;
+use super::stand_by::StandBy;
 use crate::config::{self, Config, Instance, Needs};
 use crate::crash::term;
-use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, Retry};
+use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, RemoteCallers, Retry};
 use crate::daemon::event::Event;
 use crate::daemon::event_loop::{Service, timed};
 use crate::daemon::monitors::LiveView;
-use crate::daemon::page::Anchor;
+use crate::daemon::page::{Anchor, OnPage};
 use crate::daemon::runs::AccountNumber;
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
@@ -127,6 +128,10 @@ pub(super) struct Entrance {
     pub(super) door: Arc<Door>,
     commands: Arc<dyn Commands>,
     listening: tokio::sync::Mutex<Option<Listening>>,
+    /// The configuration with which it stood by last.
+    known: Mutex<Option<Arc<Config>>>,
+    /// While another worker has the state.
+    stands_by: tokio::sync::Mutex<Option<StandBy>>,
 }
 
 struct Listening {
@@ -140,6 +145,8 @@ pub(super) struct RunningAccount {
     pub(super) engine: Arc<DaemonState>,
     /// Ends when the account is asked to.
     task: JoinHandle<Result<(), store::Error>>,
+    /// Who reach it from other machines.
+    remote: RemoteCallers,
 }
 
 impl Entrance {
@@ -148,6 +155,8 @@ impl Entrance {
             door: Door::closed(retry),
             commands: Arc::clone(commands),
             listening: tokio::sync::Mutex::default(),
+            known: Mutex::default(),
+            stands_by: tokio::sync::Mutex::default(),
         })
     }
 
@@ -171,6 +180,42 @@ impl Entrance {
             before.end().await;
         }
         bound.map(drop)
+    }
+
+    /// Answers for the worker that has the state, until the account begins or is dismissed.
+    async fn stand_by(&self, config: &Arc<Config>, shared: &Shared, identity: &Identity) {
+        let Some(relay) = config.state.home.relay() else { return };
+        *self.known.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(config));
+        let mut standing = self.stands_by.lock().await;
+        if standing.is_some() || !self.door.stand_by(&relay) {
+            return;
+        }
+        *standing = Some(StandBy::begin(config, shared, identity.name.as_ref(), relay).await);
+        let listens = self.listen(config.control.socket.as_deref(), shared).await;
+        if let Err(error) = listens {
+            tracing::warn!(%error, "commands don't reach this worker while it stands by: {error}");
+        }
+    }
+
+    /// Stands by as it did before it ran, under the configuration that it had then.
+    pub(super) async fn stand_by_again(&self, shared: &Shared, identity: &Identity) {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(config) = known {
+            self.stand_by(&config, shared, identity).await;
+        }
+    }
+
+    /// Shows why it stands by.
+    async fn stands_by_for(&self, reason: &str) {
+        self.stands_by.lock().await.iter().for_each(|standing| standing.says(reason));
+    }
+
+    /// Does not stand by any more: the account runs, or is dismissed.
+    pub(super) async fn stands_by_no_more(&self, shared: &Shared, runs: Option<&OnPage>) {
+        if let Some(mut standing) = self.stands_by.lock().await.take() {
+            standing.leave_decisions().await;
+            standing.leave_page(shared, runs);
+        }
     }
 
     /// Listens no more, once callers have their answers.
@@ -208,13 +253,14 @@ pub(super) async fn begin(
     };
     let setup = Setup::new(config, &shared.clock)?;
     if let (Entry::Offers, Some(membership)) = (entry, setup.config.state.home.membership()) {
+        entrance.stand_by(&setup.config, shared, identity).await;
         let anchor = shared.pages.keep(&setup.config.status, &shared.clock).await;
         return Ok(Entered::Shares(Offer { membership, config: setup.config, anchor }));
     }
     let own = places_of(&setup.config).into_iter().chain([credential_of(&setup.config, &setup.client)]);
     let held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
-    let store = opened(&setup.config, shared, identity).await?;
+    let store = opened(&setup.config, shared, identity, entrance).await?;
     if let Some(other) = setup.announce(&store)? {
         return Err(
             Conflict { owner: identity.owner(), other, claim: credential_of(&setup.config, &setup.client) }.into()
@@ -236,6 +282,7 @@ pub(super) async fn begin(
     if let Some(on_page) = &on_page {
         engine.serves_page(on_page.unserved.borrow().clone());
     }
+    entrance.stands_by_no_more(shared, on_page.as_ref()).await;
     let socket = config.control.socket.as_deref();
     entrance.door.leads_to(Behind::Runs(Arc::clone(&engine)));
     if let Err(error) = entrance.listen(socket, shared).await {
@@ -243,6 +290,7 @@ pub(super) async fn begin(
         let path = socket.unwrap_or(Path::new("")).to_owned();
         return Err(StartError::Socket { path, error });
     }
+    let remote = RemoteCallers::serve(&engine, &entrance.commands);
     let mut watchers = JoinSet::new();
     watchers.spawn(monitors::count(Arc::clone(&engine)).instrument(engine.span().clone()));
     watchers.spawn(monitors::tell(Arc::clone(&engine), teller).instrument(engine.span().clone()));
@@ -267,7 +315,7 @@ pub(super) async fn begin(
         }
     };
     let task = tokio::spawn(lives.instrument(engine.span().clone()));
-    Ok(Entered::Runs(RunningAccount { engine, task }))
+    Ok(Entered::Runs(RunningAccount { engine, task, remote }))
 }
 
 /// Waits for the end of an account's loop, and ends what is left of it: its callers have their answers, and its store is
@@ -277,11 +325,12 @@ pub(super) async fn begin(
 ///
 /// The loop broke off, or the state is another process's.
 pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<(), StartError> {
-    let RunningAccount { engine, task } = account;
+    let RunningAccount { engine, task, remote } = account;
     let result = match task.await {
         Ok(result) => result.map_err(StartError::from),
         Err(error) => Err(StartError::BrokenOff(error.to_string())),
     };
+    remote.end(ANSWER_MAX).await;
     entrance.close().await;
     engine.close().await;
     let what = engine.what();
@@ -291,20 +340,31 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
 
 /// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
 /// Where another worker has it, a process of one account stands by for as long as it takes; those of several are shared out.
-async fn opened(config: &Config, shared: &Shared, identity: &Identity) -> Result<Store, store::Error> {
+async fn opened(
+    config: &Arc<Config>,
+    shared: &Shared,
+    identity: &Identity,
+    entrance: &Entrance,
+) -> Result<Store, store::Error> {
     let begun = Instant::now();
-    let is_served = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
+    let socket_answers = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
     let stopping = CancelToken::by([&shared.stopping]);
     let mut is_told = false;
     loop {
         let (error, stands_by) = match reconcile::open_store(config) {
             Err(error) if matches!(error.kind, store::ErrorKind::InUse { .. }) => (error, false),
             Err(error) if matches!(error.kind, store::ErrorKind::Leased { .. }) && identity.name.is_none() => {
+                // Another daemon of this machine may have it.
+                if !is_told && socket_answers() {
+                    return Err(error);
+                }
+                entrance.stand_by(config, shared, identity).await;
+                entrance.stands_by_for(&error.kind.to_string()).await;
                 (error, true)
             }
             opened => return opened,
         };
-        if is_served() || !stands_by && begun.elapsed() >= IN_USE_MAX {
+        if !stands_by && socket_answers() || !stands_by && begun.elapsed() >= IN_USE_MAX {
             return Err(error);
         }
         if !is_told {

@@ -21,4 +21,5 @@ pub(super) mod seat;
 pub(super) mod serve_error;
 pub(super) mod shared;
 pub(super) mod sharing;
+mod stand_by;
 pub(super) mod unstarted;

@@ -41,6 +41,8 @@ pub struct Brought {
     pub given: Option<CallerConfig>,
     /// What is in the file that the command reads, or why it could not be read.
     pub file: Option<Result<String, String>>,
+    /// In place of the configuration, where it is not handed over: by what it is compared.
+    pub same_as: Option<String>,
 }
 
 impl Brought {
@@ -57,26 +59,50 @@ impl fmt::Debug for Call {
     }
 }
 
-/// Who calls, as the kernel says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Caller {
-    /// The user.
-    pub uid: u32,
+/// Who calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Caller {
+    /// A user of this machine, as the kernel says.
+    User(u32),
+    /// A user of another machine, as the database says: who has its password is believed.
+    Remote {
+        /// `USER@NODE`.
+        name: String,
+        /// Whether it is root there, or the user that works on the state.
+        is_privileged: bool,
+    },
 }
 
 impl Caller {
     /// The caller's name, for what is decided. Only root is believed on whose behalf it acts.
-    pub fn name(self, call: &Call) -> String {
-        user_named(self.uid, call.sudo.as_deref().filter(|_| self.uid == 0))
+    pub fn name(&self, call: &Call) -> String {
+        match self {
+            Self::User(uid) => user_named(*uid, call.sudo.as_deref().filter(|_| *uid == 0)),
+            Self::Remote { name, .. } => name.clone(),
+        }
     }
 
-    /// Whether this is root, or the daemon's own user.
-    pub fn is_privileged(self) -> bool {
-        self.uid == 0 || self.uid == rustix::process::geteuid().as_raw()
+    /// Its number here; all users of other machines share one that no user has.
+    pub(super) fn uid(&self) -> u32 {
+        match self {
+            Self::User(uid) => *uid,
+            Self::Remote { .. } => u32::MAX,
+        }
+    }
+
+    /// Whether it is on another machine.
+    pub fn is_remote(&self) -> bool {
+        matches!(self, Self::Remote { .. })
+    }
+
+    /// Whether this is root of this machine, or the daemon's own user.
+    pub fn is_privileged(&self) -> bool {
+        let uid = self.uid();
+        uid == 0 || uid == rustix::process::geteuid().as_raw()
     }
 
     /// Whether the daemon may open what this caller's configuration names: root could anyway, and so could its own user.
-    pub fn may_bring_a_configuration(self) -> bool {
+    pub fn may_bring_a_configuration(&self) -> bool {
         self.is_privileged()
     }
 }

@@ -142,7 +142,7 @@ pub async fn ask(
                     let words = String::from_utf8_lossy(&bytes).into_owned();
                     return Err(Unreachable::Elsewhere { words });
                 }
-                FrameKind::Call | FrameKind::Brought | FrameKind::Stop => {
+                FrameKind::Call | FrameKind::Brought | FrameKind::Stop | FrameKind::Piece => {
                     return Ok(Err(io::ErrorKind::InvalidData.into()));
                 }
             }

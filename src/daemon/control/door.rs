@@ -4,8 +4,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use futures_util::future::BoxFuture;
 
-use super::call::Call;
+use super::call::{Call, VERSION};
 use crate::daemon::state::DaemonState;
+use crate::store::Relay;
 
 /// Tries to begin an account that does not run; says why it does not.
 pub(in crate::daemon) type Retry = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<DaemonState>, String>> + Send + Sync>;
@@ -16,6 +17,16 @@ pub(in crate::daemon) enum Behind {
     Runs(Arc<DaemonState>),
     /// It does not run, for this reason.
     Stopped(String),
+    /// Another worker has it: that one is asked.
+    StandsBy(Arc<dyn Relay>),
+}
+
+/// Where a call goes.
+pub(super) enum Entered {
+    /// It is carried out here.
+    Here(Reached),
+    /// The worker that has the account carries it out.
+    Elsewhere(Arc<dyn Relay>),
 }
 
 /// Where a call is carried out.
@@ -43,11 +54,33 @@ impl Door {
         *self.behind.write().unwrap_or_else(PoisonError::into_inner) = behind;
     }
 
+    /// Another worker has the account from now on; false where it runs here.
+    pub(in crate::daemon) fn stand_by(&self, relay: &Arc<dyn Relay>) -> bool {
+        let mut behind = self.behind.write().unwrap_or_else(PoisonError::into_inner);
+        let is_free = !matches!(*behind, Behind::Runs(_));
+        if is_free {
+            *behind = Behind::StandsBy(Arc::clone(relay));
+        }
+        is_free
+    }
+
+    /// Whether it leads to the worker that has the account.
+    pub(in crate::daemon) fn stands_by(&self) -> bool {
+        matches!(*self.behind.read().unwrap_or_else(PoisonError::into_inner), Behind::StandsBy(_))
+    }
+
     /// Where a call is carried out, or why it is not.
-    pub(super) async fn enter(&self, call: &Call, asks_to_reload: bool) -> Result<Reached, String> {
+    pub(super) async fn enter(&self, call: &Call, asks_to_reload: bool) -> Result<Entered, String> {
         let stopped = match &*self.behind.read().unwrap_or_else(PoisonError::into_inner) {
             Behind::Runs(engine) => Ok(Arc::clone(engine)),
             Behind::Stopped(reason) => Err(format!("the account does not run: {reason}")),
+            Behind::StandsBy(_) if asks_to_reload => {
+                return Err("the daemon here stands by: it takes its configuration when it takes over".to_owned());
+            }
+            Behind::StandsBy(_) if call.version != VERSION => {
+                return Err("the daemon is of another version than this program: restart it".to_owned());
+            }
+            Behind::StandsBy(relay) => return Ok(Entered::Elsewhere(Arc::clone(relay))),
         };
         let reached = match stopped {
             Ok(engine) => Reached { engine, has_begun: false },
@@ -59,7 +92,7 @@ impl Door {
         };
         match reached.engine.rejected_by_config(call) {
             Some(words) => Err(words),
-            None => Ok(reached),
+            None => Ok(Entered::Here(reached)),
         }
     }
 }

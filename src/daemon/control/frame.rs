@@ -20,6 +20,8 @@ pub(super) enum FrameKind {
     Err = b'e' as isize,
     /// The file that the command writes.
     File = b'f' as isize,
+    /// A piece of that file, where it goes by the database; more comes.
+    Piece = b'p' as isize,
     /// The exit code, as one byte; the last frame.
     Exit = b'x' as isize,
     /// The daemon is that of another state, or of another version; with words. The last frame.
@@ -27,11 +29,25 @@ pub(super) enum FrameKind {
 }
 
 impl FrameKind {
-    const ALL: [Self; 8] =
-        [Self::Call, Self::Brought, Self::Stop, Self::Out, Self::Err, Self::File, Self::Exit, Self::Elsewhere];
+    const ALL: [Self; 9] = [
+        Self::Call,
+        Self::Brought,
+        Self::Stop,
+        Self::Out,
+        Self::Err,
+        Self::File,
+        Self::Piece,
+        Self::Exit,
+        Self::Elsewhere,
+    ];
 
-    fn byte(self) -> u8 {
+    pub(super) fn byte(self) -> u8 {
         self as u8
+    }
+
+    /// The one of that byte.
+    pub(super) fn of(byte: u8) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.byte() == byte)
     }
 }
 
@@ -53,8 +69,7 @@ pub(super) async fn read(
     }
     from.read_exact(&mut head[1..]).await?;
     let wrong = |what: &str| io::Error::new(io::ErrorKind::InvalidData, what.to_owned());
-    let kind =
-        FrameKind::ALL.into_iter().find(|kind| kind.byte() == head[0]).ok_or_else(|| wrong("no kind of frame"))?;
+    let kind = FrameKind::of(head[0]).ok_or_else(|| wrong("no kind of frame"))?;
     let length = u32::from_be_bytes([head[1], head[2], head[3], head[4]]);
     if length > size_max {
         return Err(wrong("a frame that is too large"));

@@ -48,11 +48,11 @@ impl CallSlots {
     }
 
     /// A place for a caller, or why there is none.
-    pub(super) fn take(&self, caller: Caller) -> Result<CallSlot, String> {
+    pub(super) fn take(&self, caller: &Caller) -> Result<CallSlot, String> {
         let busy = || "the daemon runs as many commands as it can: try again when one has ended".to_owned();
         let mut others = self.places.others.lock().unwrap_or_else(PoisonError::into_inner);
         if !caller.is_privileged() {
-            let own = others.get(&caller.uid).copied().unwrap_or_default();
+            let own = others.get(&caller.uid()).copied().unwrap_or_default();
             if own >= PLACES_OF_ONE {
                 return Err(format!("the daemon runs {own} commands of this user: try again when one has ended"));
             }
@@ -65,8 +65,8 @@ impl CallSlots {
         if caller.is_privileged() {
             return Ok(CallSlot { _permits: permits, of: None });
         }
-        *others.entry(caller.uid).or_default() += 1;
-        Ok(CallSlot { _permits: permits, of: Some((Arc::clone(&self.places), caller.uid)) })
+        *others.entry(caller.uid()).or_default() += 1;
+        Ok(CallSlot { _permits: permits, of: Some((Arc::clone(&self.places), caller.uid())) })
     }
 
     /// Waits until every command of the account has ended, for as long as that may take.
@@ -98,7 +98,7 @@ mod tests {
     fn no_user_takes_all_places_but_root() {
         let places = CallerPlaces::new();
         let accounts = [CallSlots::new(&places), CallSlots::new(&places)];
-        let of = |uid: u32| accounts[uid as usize % 2].take(Caller { uid });
+        let of = |uid: u32| accounts[uid as usize % 2].take(&Caller::User(uid));
         let mut taken = Vec::new();
         for uid in [70_001, 70_002, 70_003] {
             taken.extend((0..PLACES_OF_ONE).map(|_| of(uid).unwrap()));

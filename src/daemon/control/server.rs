@@ -7,13 +7,18 @@ use std::time::Duration;
 
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
 
 use super::call::{Call, Caller};
-use super::door::{Door, Reached};
+use super::client::Answer;
+use super::door::{Door, Entered, Reached};
+use super::elsewhere::{self, Unanswered};
 use super::frame::{self, FrameKind};
 use super::places::{CallSlots, CallerPlaces, PLACES};
 use crate::admission::{Admission, Silence};
 use crate::daemon::shutdown::{CancelHandle, CancelToken};
+use crate::fault::chain;
+use crate::store::Relay;
 use crate::web::{Listener as _, Socket, SocketModes};
 
 /// Its owner and its group may use the socket; others of the machine find nothing in its folder.
@@ -139,10 +144,10 @@ async fn heard(
     places: &CallSlots,
     silence: &Silence,
 ) -> io::Result<()> {
-    let caller = Caller { uid: stream.peer_cred()?.uid() };
+    let caller = Caller::User(stream.peer_cred()?.uid());
     let first = tokio::time::timeout(CALL_MAX, frame::read(&mut stream, frame::CALL_SIZE_MAX)).await??;
     let Some((FrameKind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
-    let place = if silence.end() { places.take(caller) } else { return Ok(()) };
+    let place = if silence.end() { places.take(&caller) } else { return Ok(()) };
     let elsewhere = async |mut stream: UnixStream, words: &str| {
         // A client that does not read this does not need it.
         let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, FrameKind::Elsewhere, words.as_bytes()));
@@ -152,8 +157,8 @@ async fn heard(
         return elsewhere(stream, "the daemon does not understand this program: they are of different versions").await;
     };
     drop(json);
-    let reached = match door.enter(&call, commands.asks_to_reload(&call)).await {
-        Ok(reached) => reached,
+    let entered = match door.enter(&call, commands.asks_to_reload(&call)).await {
+        Ok(entered) => entered,
         Err(words) => return elsewhere(stream, &words).await,
     };
     let _place = match place {
@@ -166,7 +171,85 @@ async fn heard(
         let Some((FrameKind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
         call.brought = serde_json::from_slice(&json)?;
     }
-    answer(stream, reached, commands, call, caller).await
+    match entered {
+        Entered::Here(reached) => answer(stream, reached, commands, call, caller).await,
+        Entered::Elsewhere(relay) => hand_on(stream, relay, call, caller).await,
+    }
+}
+
+/// A command under way.
+pub(super) struct Running {
+    /// What it prints.
+    pub(super) frames: mpsc::UnboundedReceiver<(FrameKind, Vec<u8>)>,
+    /// Its exit code.
+    pub(super) work: JoinHandle<u8>,
+    /// Asks it to end.
+    pub(super) stop: CancelHandle,
+}
+
+impl Running {
+    pub(super) fn begin(reached: Reached, commands: Arc<dyn Commands>, call: Call, caller: Caller) -> Self {
+        let stop = CancelHandle::new(0);
+        let (sent, frames) = mpsc::unbounded_channel();
+        let back = ReplyStream { frames: sent, ending: CancelToken::by([&stop, reached.engine.stopping()]) };
+        let work = tokio::task::spawn_blocking(move || {
+            let span = reached.engine.span().clone();
+            span.in_scope(|| commands.carry_out(reached, call, caller, back))
+        });
+        Self { frames, work, stop }
+    }
+}
+
+/// Has the worker that has the account run a command, and sends back what it prints.
+async fn hand_on(mut stream: UnixStream, relay: Arc<dyn Relay>, call: Call, caller: Caller) -> io::Result<()> {
+    let (frames, mut written) = mpsc::unbounded_channel();
+    let (mut from, mut to) = stream.split();
+    let hears = async {
+        // Whatever comes means the same: the caller was asked to end, or is gone.
+        let _ = frame::read(&mut from, 0).await;
+    };
+    let asks = async move {
+        // It is received for as long as this runs.
+        let send = |kind, bytes: Vec<u8>| _ = frames.send((kind, bytes));
+        let answered = elsewhere::command_elsewhere(&relay, (&call, &caller), &mut Passed(&send), hears).await;
+        match answered {
+            Ok(Ok(code)) => send(FrameKind::Exit, vec![code]),
+            Ok(Err(words)) => send(FrameKind::Elsewhere, words.into_bytes()),
+            // What was begun has failed; what was not may be tried in another way.
+            Err(unheard @ (Unanswered::Lost { .. } | Unanswered::Unheard(_))) => {
+                send(FrameKind::Err, format!("error: {}\n", chain(&unheard)).into_bytes());
+                send(FrameKind::Exit, vec![1]);
+            }
+            Err(unanswered) => send(FrameKind::Elsewhere, chain(&unanswered).into_bytes()),
+        }
+    };
+    let writes = async {
+        let mut result = Ok(());
+        while let Some((kind, bytes)) = written.recv().await {
+            if result.is_ok() {
+                result = frame::write(&mut to, kind, &bytes).await;
+            }
+        }
+        result
+    };
+    tokio::join!(asks, writes).1
+}
+
+/// Passes an answer on as frames.
+struct Passed<'a, F>(&'a F);
+
+impl<F: Fn(FrameKind, Vec<u8>)> Answer for Passed<'_, F> {
+    fn out(&mut self, bytes: &[u8]) {
+        self.0(FrameKind::Out, bytes.to_vec());
+    }
+
+    fn err(&mut self, bytes: &[u8]) {
+        self.0(FrameKind::Err, bytes.to_vec());
+    }
+
+    fn file(&mut self, bytes: &[u8]) {
+        self.0(FrameKind::File, bytes.to_vec());
+    }
 }
 
 /// Runs a command and sends back what it prints.
@@ -178,13 +261,7 @@ async fn answer(
     caller: Caller,
 ) -> io::Result<()> {
     let (mut from, mut to) = stream.into_split();
-    let stop = CancelHandle::new(0);
-    let (frames, mut written) = mpsc::unbounded_channel();
-    let back = ReplyStream { frames, ending: CancelToken::by([&stop, reached.engine.stopping()]) };
-    let work = tokio::task::spawn_blocking(move || {
-        let span = reached.engine.span().clone();
-        span.in_scope(|| commands.carry_out(reached, call, caller, back))
-    });
+    let Running { frames: mut written, work, stop } = Running::begin(reached, commands, call, caller);
     let hears = async {
         // Whatever comes means the same: the caller was asked to end, or is gone.
         let _ = frame::read(&mut from, 0).await;

@@ -52,6 +52,7 @@ pub(super) enum StatementError {
 /// A value of a statement.
 #[derive(Debug)]
 pub(super) enum Value {
+    Flag(bool),
     Small(i16),
     Int(i32),
     Big(i64),
@@ -69,6 +70,7 @@ pub(super) enum Value {
 impl Value {
     fn bound(&self) -> (&(dyn ToSql + Sync), Type) {
         match self {
+            Self::Flag(value) => (value, Type::BOOL),
             Self::Small(value) => (value, Type::INT2),
             Self::Int(value) => (value, Type::INT4),
             Self::Big(value) => (value, Type::INT8),

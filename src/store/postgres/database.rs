@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use tokio_postgres::Row;
 
 use super::connection::{Connection, StatementError, Value};
+use super::desk::Desk;
 use super::lease::Lease;
 use super::options::{ConnectionOptions, DatabaseOptions};
 use super::renewal::Renewals;
@@ -28,6 +29,7 @@ pub(super) struct Database {
     connection: Connection,
     is_prepared: Mutex<bool>,
     renewals: OnceLock<Renewals>,
+    desk: OnceLock<Arc<Desk>>,
     /// The accounts that this process has, or claims.
     held: Mutex<BTreeMap<i32, Weak<Lease>>>,
     /// This process, by a name of its own.
@@ -45,6 +47,7 @@ impl Database {
             options,
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),
+            desk: OnceLock::new(),
             held: Mutex::default(),
             worker: unique(),
         }
@@ -85,6 +88,23 @@ impl Database {
         let made = Renewals::start(Arc::clone(&self.options), self.worker.clone()).map_err(ErrorKind::from_io)?;
         Ok(self.renewals.get_or_init(|| made))
     }
+
+    /// What takes requests of other workers, on a connection of its own: answers may be long, and callers wait for them.
+    pub(super) fn desk(self: &Arc<Self>) -> Result<&Arc<Desk>, ErrorKind> {
+        if let Some(desk) = self.desk.get() {
+            return Ok(desk);
+        }
+        let own = Arc::downgrade(self);
+        let epoch_of = Box::new(move |account| own.upgrade()?.epoch_of(account));
+        let made = Desk::start(Arc::clone(&self.options), self.worker.clone(), epoch_of).map_err(ErrorKind::from_io)?;
+        Ok(self.desk.get_or_init(|| Arc::new(made)))
+    }
+
+    /// The epoch under which this process has an account.
+    pub(super) fn epoch_of(&self, account: i32) -> Option<i64> {
+        let held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.get(&account)?.upgrade().filter(|lease| !lease.is_lost()).map(|lease| lease.tenure.epoch)
+    }
 }
 
 /// A name that nothing else has had.
@@ -114,7 +134,7 @@ pub struct Account {
     id: Arc<OnceLock<i32>>,
     spill_dir: PathBuf,
     /// What this machine is called; without spaces and parentheses.
-    node: String,
+    pub(super) node: String,
 }
 
 impl Account {

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! worker ─┬─ a few connections ─▶ rows, lines, documents   each statement is a transaction by itself
-//!         └─ another one ───────▶ renewals of its leases
+//!         ├─ another one ───────▶ renewals of its leases
+//!         └─ another one ───────▶ requests of other workers, and answers to them
 //! ```
 //!
 //! Invariants:
@@ -17,6 +18,7 @@ mod bulk;
 mod connection;
 mod database;
 mod deadline;
+mod desk;
 mod documents;
 mod engine;
 mod error;
@@ -27,6 +29,7 @@ mod log;
 mod membership;
 mod options;
 mod renewal;
+mod requests;
 mod reset;
 mod rows;
 mod schema;

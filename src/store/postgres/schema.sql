@@ -17,6 +17,8 @@ create table rosterd.account (
   -- Digests of the configuration and of the credential under which it is run.
   config text,
   credential text,
+  -- The form in which the holder takes requests; null where it takes none.
+  serves int,
   epoch bigint not null default 0,
   expires_at timestamptz not null default 'epoch',
   commits bigint not null default 0,
@@ -85,6 +87,30 @@ create table rosterd.file (
   blob text not null,
   size bigint not null,
   primary key (account, name)
+);
+
+-- What is asked of the worker that has an account; the numbers are the callers' own. Gone once it is answered.
+create table rosterd.request (
+  id bigint primary key,
+  account int not null references rosterd.account on delete cascade,
+  kind smallint not null,
+  call bytea not null,
+  caller text not null,
+  asked_at timestamptz not null default clock_timestamp(),
+  -- The caller's last sign of life, and whether it was asked to end.
+  alive_at timestamptz not null default clock_timestamp(),
+  stops boolean not null default false,
+  -- Who took it.
+  holder text,
+  epoch bigint
+);
+
+create table rosterd.answer (
+  request bigint not null references rosterd.request on delete cascade,
+  n int not null,
+  kind smallint not null,
+  bytes bytea not null,
+  primary key (request, n)
 );
 
 insert into rosterd.meta (version) values (1);

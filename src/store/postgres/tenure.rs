@@ -42,7 +42,7 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
                   epoch > 0 and holder is not null as is_lost, epoch > 0 and timeline <> (select timeline from now) as is_older
              from rosterd.account where id = $1 and (expires_at < clock_timestamp() or holder = $2) for update)
          update rosterd.account a
-            set holder = $2, node = $3, since = now.at, epoch = a.epoch + 1, expires_at = clock_timestamp() + $4 * interval '1 ms',
+            set holder = $2, node = $3, since = now.at, serves = null, epoch = a.epoch + 1, expires_at = clock_timestamp() + $4 * interval '1 ms',
                 timeline = now.timeline, budget = null, budget_at = null,
                 quiet_until = greatest(old.quiet_until,
                   case when old.is_lost or old.is_older then now.at + $5 * interval '1 ms' end)

@@ -1,11 +1,16 @@
 //! Lease and fence, on a real server.
 
 use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::testing::{account, database, is_there, named};
 use super::*;
 use crate::store::engine::Engine as _;
-use crate::store::{Batch, Error, ErrorKind, Home, Keyspace, Log, Store};
+use crate::store::{
+    Batch, Error, ErrorKind, Home, Keyspace, Log, Look, PART_BYTES, Part, Relay as _, Request, RequestKind, Stage,
+    Store, TakenRequest,
+};
 
 fn put(name: &str) -> Batch {
     let mut batch = Batch::default();
@@ -246,4 +251,80 @@ fn fault_12_a_row_that_was_changed_behind_the_program_s_back_is_damage() {
     rows.commit(put("a")).unwrap();
     database.sql("update rosterd.rows set payload = payload || '\\x00'::bytea");
     assert!(kind(rows.get(&Keyspace::Synced.key("a"))).starts_with("Damaged"));
+}
+
+/// Waits until something is there.
+fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60), "it does not come");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+#[test]
+fn a_request_is_answered_once_by_the_worker_that_has_the_account() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let one = account(&database);
+    let rows = Rows::open(&one).unwrap();
+    let other = other_worker(&one).on_node("node b (x)");
+    assert_eq!(other.node(), "node-b--x-");
+    assert_eq!(other.holder().unwrap().unwrap().form, None, "it takes none yet");
+    // Says what was asked, in two parts, and ends when its caller is to end.
+    let answers = |taken: TakenRequest| {
+        let _answering = std::thread::spawn(move || {
+            let TakenRequest { request, reply, caller } = taken;
+            reply.send(Part { kind: 1, bytes: format!("{} {:?}", request.by, request.kind).into_bytes() });
+            if request.call.is_empty() {
+                tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(caller.ended());
+            }
+            reply.finish(Part { kind: 2, bytes: request.call });
+        });
+    };
+    let takes = one.take_requests(7, Arc::new(answers)).unwrap();
+    let holder = until(|| other.holder().unwrap().filter(|holder| holder.form == Some(7)));
+    assert!(holder.node.starts_with("process") && holder.since.is_some(), "{holder:?}");
+    let ask = |call: &[u8]| {
+        other.ask(&Request { kind: RequestKind::Page, call: call.to_vec(), by: "ana@b".to_owned() }).unwrap()
+    };
+    let heard = |number: i64, stops: bool| {
+        let mut seen: Vec<Part> = Vec::new();
+        until(|| {
+            let look = Look { seen: seen.len() as u32, stops };
+            seen.extend(other.look(number, look).unwrap().parts);
+            (seen.len() == 2).then_some(())
+        });
+        seen
+    };
+    let call = vec![b'x'; 3 * PART_BYTES];
+    let number = ask(&call);
+    let parts = heard(number, false);
+    assert_eq!((parts[0].kind, parts[0].bytes.as_slice()), (1, &b"ana@b Page"[..]));
+    assert!(parts[1].kind == 2 && parts[1].bytes == call);
+    assert!(!other.take_back(number).unwrap(), "it was taken");
+    other.end(number).unwrap();
+    assert_eq!(other.look(number, Look { seen: 0, stops: false }).unwrap().stage, Stage::Lost);
+    let waiting = ask(b"");
+    until(|| (other.look(waiting, Look { seen: 0, stops: false }).unwrap().parts.len() == 1).then_some(()));
+    assert_eq!(heard(waiting, true).len(), 2, "its caller was asked to end");
+    other.end(waiting).unwrap();
+    assert_eq!(database.sql("select count(*) from rosterd.answer"), "0");
+    // Another worker has the account by now: this one takes nothing any more, and what it took is lost.
+    let taken = ask(b"");
+    until(|| (other.look(taken, Look { seen: 0, stops: false }).unwrap().stage == Stage::Taken).then_some(()));
+    database.sql("update rosterd.account set holder = 'another', epoch = epoch + 1");
+    assert_eq!(other.look(taken, Look { seen: 0, stops: false }).unwrap().stage, Stage::Lost);
+    let late = ask(b"late");
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(other.look(late, Look { seen: 0, stops: false }).unwrap().stage, Stage::Waits);
+    database.sql("update rosterd.account set holder = null, expires_at = 'epoch'");
+    assert_eq!(other.look(late, Look { seen: 0, stops: false }).unwrap().stage, Stage::Free);
+    assert!(other.take_back(late).unwrap() && other.take_back(late).unwrap(), "no one did it, and no one will");
+    drop((takes, rows));
 }

@@ -11,7 +11,7 @@ use crate::support::daemon::eventually;
 use crate::support::people;
 
 /// Decides on what a page shows.
-fn decide(browser: &mut Browser, page: &Answer, action: &str, keys: &[&str]) -> Answer {
+pub(super) fn decide(browser: &mut Browser, page: &Answer, action: &str, keys: &[&str]) -> Answer {
     let (token, set, digest) = (page.field("token"), page.field("held_set"), page.field("digest"));
     let mut form = vec![("token", token.as_str()), ("held_set", &set), ("digest", &digest), ("action", action)];
     form.push(("scope", if keys.is_empty() { "all" } else { "chosen" }));

@@ -7,6 +7,7 @@ mod logins;
 mod provider;
 mod proxied;
 mod settings;
+mod stand_by;
 
 use std::fs;
 use std::net::TcpListener;
@@ -48,13 +49,18 @@ impl Pages {
 
     /// With these lines of `[approvals]`, and these rules.
     fn with(lines: &str, rules: &str) -> Self {
+        Self::of(lines, rules, |config| config)
+    }
+
+    /// The same with another configuration besides.
+    fn of(lines: &str, rules: &str, other: impl FnOnce(Config) -> Config) -> Self {
         let (provider, port) = (Provider::start(), free_port());
         let approvals = format!(
             "[approvals]\nurl = \"http://127.0.0.1:{port}\"\nlisten = \"127.0.0.1:{port}\"\n{lines}\
              oidc = {{ issuer = \"{}\", client_id = \"rosterd\", client_secret_file = \"oidc_secret\" }}\n{rules}",
             provider.issuer()
         );
-        let world = World::of(Config::served(JOB, &format!("{LEAVERS}{approvals}")));
+        let world = World::of(other(Config::served(JOB, &format!("{LEAVERS}{approvals}"))));
         secret(&world, "oidc_secret", "s+e c:ret");
         Self { world, provider, daemon: None, port }
     }

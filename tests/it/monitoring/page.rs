@@ -217,7 +217,8 @@ fn check_list(body: &str) {
         }
     }
     page += "\nWith [many accounts in one process](accounts.md) every series but `rosterd_build_info` has the label `account`, and there \
-             is the gauge `rosterd_account_running`: 1 where the account runs.\n";
+             is the gauge `rosterd_account_running`: 1 where the account runs. A worker that [stands by](shared-state.md#from-which-machine) \
+             has `rosterd_account_standby` alone, 1.\n";
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md");
     if std::env::var_os("ROSTERD_WRITE_DOCS").is_some() {
         fs::write(&path, &page).unwrap();

@@ -1,6 +1,7 @@
 //! Several workers on one state in a database.
 
 mod inbox;
+mod requests;
 
 use std::fs::File;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -19,12 +20,18 @@ struct Worker {
 
 impl Worker {
     fn start(world: &World, name: &str) -> Self {
+        Self::with(world, name, &[])
+    }
+
+    /// With these variables besides.
+    fn with(world: &World, name: &str, variables: &[(&str, &str)]) -> Self {
         let log = world.dir().join(format!("{name}.log"));
         let mut command: Command = world.command(&["run"]);
         command
             .env("ROSTERD__CONTROL__SOCKET", "")
             .env("ROSTERD__STATE__SPILL_DIR", world.dir().join(name))
             .env("ROSTERD__STATE__NODE", name)
+            .envs(variables.iter().copied())
             .stdout(Stdio::null())
             .stderr(File::create(&log).unwrap());
         Self { child: command.spawn().unwrap(), log }
@@ -84,8 +91,8 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     eventually("ten people", || world.staff().len() == 10);
     let second = Worker::start(&world, "second");
     second.says("the daemon waits until it can have its state");
-    let refused = world.run(&["sync"]).expect(11);
-    assert!(refused.err.contains("process") && refused.err.contains("on first has it"), "{refused:?}");
+    let ran = world.run(&["sync"]).expect(0);
+    assert!(ran.err.contains("carried out by process") && ran.err.contains("on first, which has"), "{ran:?}");
     first.signal(Signal::TERM);
     assert!(first.wait().success());
     world.csv(people(1..16));

@@ -21,10 +21,11 @@ use crate::lookup::{self, Lookup};
 use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
 use crate::mirror::{Elements, Locations};
 use crate::notify::{self, ChannelTest};
-use crate::reconcile::{mapping, peek, rows};
+use crate::reconcile::{self, mapping, peek, rows};
 use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
+use crate::store;
 use crate::text::some_of;
 
 /// The names of locations in the sources, and what has each.
@@ -239,6 +240,16 @@ fn described(job: &Job, read: &Read) -> String {
 
 /// Asks the service for one of everything that the jobs read; never tries a write.
 async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
+    // Where the state lies in a database, only who has the account sends: this process has it while it asks.
+    let _store = match config.state.home.relay().map(|_| reconcile::open_store(config)).transpose() {
+        Ok(store) => store,
+        Err(store::Error { kind: store::ErrorKind::Leased { node }, .. }) => {
+            let text = format!("not asked: {node} has the account, and alone knows how much of the rate limit is used");
+            findings.push(Finding::new(format!("service at {}", config.api.base_url), Verdict::Doubtful, text));
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
     let mut options = config.api.clone();
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
     if !config.state.home.exists() {

@@ -1,0 +1,32 @@
+//! The body of a request that a user names: read by the process of the user, whichever process sends it.
+
+use std::io::{self, Read as _};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use crate::cli::ui::{Failure, Message};
+
+/// The body that is meant by `text`: JSON itself, `@FILE`, or `-` for standard input.
+pub(crate) fn read(text: &str) -> Result<Vec<u8>, Failure> {
+    let failed = |what: &str, error: io::Error| Failure::usage(Message(format!("{what} could not be read: {error}")));
+    if text == "-" {
+        let mut bytes = Vec::new();
+        io::stdin().read_to_end(&mut bytes).map_err(|error| failed("standard input", error))?;
+        return Ok(bytes);
+    }
+    match text.strip_prefix('@') {
+        Some(path) => std::fs::read(path).map_err(|error| failed(path, error)),
+        None => Ok(text.as_bytes().to_vec()),
+    }
+}
+
+/// The same as it goes to a daemon.
+pub(super) fn brought(text: &str) -> Result<String, String> {
+    read(text).map(|bytes| STANDARD.encode(bytes)).map_err(|failure| failure.error().to_string())
+}
+
+/// The body that came to a daemon.
+pub(crate) fn received(text: &[u8]) -> Result<Vec<u8>, Failure> {
+    STANDARD.decode(text).map_err(|_| Failure::usage("the body did not come whole"))
+}
