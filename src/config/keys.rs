@@ -107,6 +107,16 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "api.api_key_scheme" Text = "header":
         "How the key is sent: `header` (Authorization: APIKEY) or `basic` (user name of HTTP Basic).";
     "api.scopes" List: "What tokens are asked to allow; without it all that the client may do.";
+    "api.credentials" Tables:
+        "Several credentials of the same account, each with a limit of its own, for large first loads that the service's vendor agreed to.";
+    "api.credentials.auth_url" Text: "Where its tokens are issued; without it, `api.auth_url`.";
+    "api.credentials.client_id" Text: "Who calls, as a client.";
+    "api.credentials.client_secret" Text: "The client's secret; the file is then its owner's only.";
+    "api.credentials.client_secret_file" Text: "A file with the client's secret.";
+    "api.credentials.api_key" Text: "The other kind of credential; the file is then its owner's only.";
+    "api.credentials.api_key_file" Text: "A file with the API key.";
+    "api.credentials.api_key_scheme" Text = "header": "How the key is sent, as for `api.api_key_scheme`.";
+    "api.credentials.scopes" List: "What its tokens are asked to allow.";
     "api.requests_per_minute" Number = 100: "The most requests in any 60 seconds.";
     "api.timeout" Text = "60s": "The longest that one request may take.";
     "api.page_size" Number = 1000: "How many entities are asked for at once.";
@@ -340,6 +350,8 @@ fn written(table: &str) -> String {
 pub(super) const SECRETS: &[&str] = &[
     "api.client_secret",
     "api.api_key",
+    "api.credentials.client_secret",
+    "api.credentials.api_key",
     "approvals.oidc.client_secret",
     "job.source.bind_password",
     "job.source.password",
@@ -369,14 +381,6 @@ pub(super) fn below(table: &str) -> impl Iterator<Item = &'static str> {
     let table = canonical(table);
     let table = if table == "job.lookup.source" { "job.source".to_owned() } else { table.into_owned() };
     KNOWN.iter().filter(move |key| parent(key.name) == table).map(|key| last(key.name))
-}
-
-/// Keys of later versions, which are refused as such.
-const LATER: [&str; 3] = ["state.url", "state.password_file", "state.spill_dir"];
-
-/// Whether a key is one of a later version.
-pub(super) fn is_later(name: &str) -> bool {
-    LATER.contains(&name)
 }
 
 /// The table in which a key of that last name is known, as it is written in a file.

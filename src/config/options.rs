@@ -50,10 +50,13 @@ pub struct Config {
 impl Config {
     /// Reads all secrets now, for a process that becomes another user.
     pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
-        match &mut self.api.credential {
-            api::Credential::ApiKey(secret)
-            | api::Credential::ApiKeyBasic(secret)
-            | api::Credential::Client { secret, .. } => secret.hold()?,
+        let further = self.api.further.iter_mut().map(|further| &mut further.credential);
+        for credential in std::iter::once(&mut self.api.credential).chain(further) {
+            match credential {
+                api::Credential::ApiKey(secret)
+                | api::Credential::ApiKeyBasic(secret)
+                | api::Credential::Client { secret, .. } => secret.hold()?,
+            }
         }
         self.state.home.hold_secrets()?;
         if let Some((_, password)) = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()) {

@@ -141,7 +141,7 @@ fn of_variable(variable: &str, message: String, hint: Option<&str>) -> Problem {
 
 /// A place as people see it, and as `keys` knows it: without the number of a job or a rule.
 pub(super) fn shown(place: &str) -> String {
-    let numbered = ["job", "approvals.allow"].into_iter().find_map(|list| {
+    let numbered = ["job", "api.credentials", "approvals.allow"].into_iter().find_map(|list| {
         let (number, rest) = place.strip_prefix(list)?.strip_prefix('[')?.split_once(']')?;
         (!number.is_empty()).then(|| format!("{list}{rest}"))
     });

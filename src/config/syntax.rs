@@ -134,9 +134,6 @@ impl Walk<'_> {
 
     fn unknown(&mut self, place: &str, table: &str, name: &str) {
         let table = shown(table);
-        if keys::is_later(&joined(&table, name)) {
-            return self.report.problem(place, "is not built in this version", Some("leave it out"));
-        }
         let hint = nearest(name, keys::below(&table))
             .map(|known| format!("did you mean {known}?"))
             .or_else(|| keys::home_of(name).map(|home| format!("it belongs in {home}")));

@@ -10,7 +10,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::accounts::claims::{Conflict, credential_of, places_of};
+use super::accounts::claims::{Conflict, credential_of, credentials_of, places_of};
 use super::accounts::shared::Reload;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
@@ -87,7 +87,7 @@ impl DaemonState {
         let mut warnings = config.warnings.clone();
         let next = Setup::new(config, self.clock()).map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         warnings.extend(self.judge(&present, &next).await?);
-        let wanted = places_of(&next.config).into_iter().chain([credential_of(&next.config, &next.client)]);
+        let wanted = places_of(&next.config).into_iter().chain(credentials_of(&next.config, &next.client));
         let held = self.shared().claims.take(&self.owner(), wanted.collect());
         let held = held.map_err(|conflict| ReloadRefusal::Broken(conflict.to_string()))?;
         if let Some(other) = next.announce(&*self.store().await?)? {

@@ -31,7 +31,7 @@ impl Push<'_> {
         &self,
         mirror: &Mirror,
         mut change: Change,
-        breaker: &CircuitBreaker,
+        breaker: &CircuitBreaker<'_>,
     ) -> Result<(Change, Step), Error> {
         let action = change.wish.action;
         loop {
@@ -47,7 +47,7 @@ impl Push<'_> {
         if let Some(reason) = breaker.denied(action) {
             return Ok((change, Step::Done(Outcome::Undelivered(reason.into()))));
         }
-        if breaker.holds() {
+        if breaker.holds() || breaker.leaves_it_to_others() {
             return Ok((change, Step::Later));
         }
         let step = match action {
@@ -59,10 +59,15 @@ impl Push<'_> {
             Action::Delete => self.delete(mirror, &mut change, breaker).await?,
         };
         breaker.note(!matches!(step, Step::Unknown(_)));
+        let step = match step {
+            // Nothing came of it.
+            Step::Done(Outcome::Undelivered(_)) if breaker.leaves_it_to_others() => Step::Later,
+            step => step,
+        };
         Ok((change, step))
     }
 
-    async fn create(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
+    async fn create(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let fields = match self.linked(change)? {
             Ok(fields) => fields,
             Err(reason) => {
@@ -93,7 +98,7 @@ impl Push<'_> {
         }
     }
 
-    async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
+    async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {
             Ok(room) => room,
@@ -199,14 +204,14 @@ impl Push<'_> {
     }
 
     /// Stops this push and later ones, since the service cleared a field that the change does not touch (law 2).
-    fn stop_for_loss(&self, id: RemoteId, field: &str, breaker: &CircuitBreaker) -> Result<(), Error> {
+    fn stop_for_loss(&self, id: RemoteId, field: &str, breaker: &CircuitBreaker<'_>) -> Result<(), Error> {
         let reason = format!("the service cleared {field} of id {id}, which this change does not touch");
         breaker
             .stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(&reason).map_err(Error::Audit)
     }
 
-    async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker) -> Result<Step, Error> {
+    async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
         let Some(at) = mirror.at(self.store, id)? else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
@@ -264,7 +269,7 @@ impl Push<'_> {
         &self,
         change: &mut Change,
         error: &api::Error,
-        breaker: &CircuitBreaker,
+        breaker: &CircuitBreaker<'_>,
     ) -> Result<Step, Error> {
         self.wait(change)?;
         self.slow_down(change, error, breaker);
@@ -276,7 +281,7 @@ impl Push<'_> {
         &self,
         change: &mut Change,
         error: &api::Error,
-        breaker: &CircuitBreaker,
+        breaker: &CircuitBreaker<'_>,
     ) -> Result<Step, Error> {
         match error.fate() {
             Fate::Unknown => Ok(Step::Unknown(chain(error))),
@@ -295,7 +300,7 @@ impl Push<'_> {
 
     /// A missing permission ends its kind of change; a service that can't be reached, or fails one person after the other,
     /// ends the push.
-    fn slow_down(&self, change: &Change, error: &api::Error, breaker: &CircuitBreaker) {
+    fn slow_down(&self, change: &Change, error: &api::Error, breaker: &CircuitBreaker<'_>) {
         if error.permission() && error.code().is_some() {
             let what = change.wish.action.name();
             breaker.deny(
@@ -303,7 +308,7 @@ impl Push<'_> {
                 format!("this credential may not {what} {}: {}", self.target.plural(), chain(error)),
             );
         } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
-            breaker.stop(chain(error));
+            breaker.give_up(chain(error));
         } else {
             breaker.trouble(chain(error));
         }

@@ -7,9 +7,11 @@ use super::StopReason;
 use super::outcome::Witness;
 use crate::record::Action;
 
-/// Ends a push before its time, or one kind of change of it.
+/// Ends a push before its time, or one kind of change of it, or what one further credential does of it.
 #[derive(Default)]
-pub(super) struct CircuitBreaker {
+pub(super) struct CircuitBreaker<'a> {
+    /// That of the push, where this one is of a further credential.
+    of_push: Option<&'a Self>,
     reason: Mutex<Option<StopReason>>,
     denied: Mutex<Vec<(Action, String)>>,
     total: usize,
@@ -18,7 +20,7 @@ pub(super) struct CircuitBreaker {
     streak: AtomicUsize,
 }
 
-impl CircuitBreaker {
+impl<'a> CircuitBreaker<'a> {
     /// Up to this number, refused changes are chance.
     const REFUSED_FEW: usize = 20;
     /// Above that, this percentage of them is a mistake in the mapping or the service.
@@ -32,11 +34,26 @@ impl CircuitBreaker {
         Self { total, ..Self::default() }
     }
 
+    /// That of a further credential: what stops it does not stop the push.
+    pub(super) fn beside(of_push: &'a Self) -> Self {
+        Self { of_push: Some(of_push), total: of_push.total, ..Self::default() }
+    }
+
+    fn push(&self) -> &Self {
+        self.of_push.unwrap_or(self)
+    }
+
     /// Ends the push; the first reason stays.
     pub(super) fn stop(&self, reason: impl Into<StopReason>) {
+        self.push().give_up(reason);
+    }
+
+    /// Ends what this credential does: with the first one, the push.
+    pub(super) fn give_up(&self, reason: impl Into<StopReason>) {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(reason.into());
     }
 
+    /// Why this credential does nothing more, where it is so.
     pub(super) fn reason(&self) -> Option<StopReason> {
         self.reason.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -46,51 +63,60 @@ impl CircuitBreaker {
         if let Some(reason) = witness.halted() {
             self.stop(reason);
         }
-        self.reason()
+        self.push().reason()
     }
 
-    /// Ends one kind of change: the others go on.
+    /// Ends one kind of change: the others go on. A further credential ends altogether.
     pub(super) fn deny(&self, action: Action, reason: String) {
-        self.denied.lock().unwrap_or_else(PoisonError::into_inner).push((action, reason));
+        match self.of_push {
+            Some(_) => self.give_up(reason),
+            None => self.denied.lock().unwrap_or_else(PoisonError::into_inner).push((action, reason)),
+        }
     }
 
     /// Why changes of this kind are not sent.
     pub(super) fn denied(&self, action: Action) -> Option<String> {
-        let denied = self.denied.lock().unwrap_or_else(PoisonError::into_inner);
+        let denied = self.push().denied.lock().unwrap_or_else(PoisonError::into_inner);
         denied.iter().find(|(other, _)| *other == action).map(|(_, reason)| reason.clone())
+    }
+
+    /// Whether this is a further credential that does nothing more: the others do its work.
+    pub(super) fn leaves_it_to_others(&self) -> bool {
+        self.of_push.is_some() && self.reason().is_some() && self.push().reason().is_none()
     }
 
     /// Notes whether a change had a clear outcome.
     pub(super) fn note(&self, clear: bool) {
         if clear {
-            self.streak.store(0, Ordering::Relaxed);
+            self.push().streak.store(0, Ordering::Relaxed);
         } else {
-            self.streak.fetch_add(1, Ordering::Relaxed);
+            self.push().streak.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// Whether nothing more is begun before it is known what became of the last changes.
     pub(super) fn holds(&self) -> bool {
-        self.streak.load(Ordering::Relaxed) >= Self::STREAK_MAX
+        self.push().streak.load(Ordering::Relaxed) >= Self::STREAK_MAX
     }
 
     /// Begins another round.
     pub(super) fn release(&self) {
-        self.streak.store(0, Ordering::Relaxed);
+        self.push().streak.store(0, Ordering::Relaxed);
     }
 
-    /// Counts a person who could not be read; ends the push where there are too many.
+    /// Counts a person who could not be read; ends what this credential does where there are too many.
     pub(super) fn trouble(&self, reason: String) {
         if self.troubles.fetch_add(1, Ordering::Relaxed) + 1 >= Self::TROUBLES_MAX {
-            self.stop(reason);
+            self.give_up(reason);
         }
     }
 
     /// Counts a refused change and ends the push where there are too many.
     pub(super) fn refused(&self) {
-        let refused = self.refused.fetch_add(1, Ordering::Relaxed) + 1;
-        if refused > Self::REFUSED_FEW && refused * 100 > self.total * Self::REFUSED_PERCENT {
-            self.stop(format!("the service refused {refused} of {} changes; see which and why first", self.total));
+        let push = self.push();
+        let refused = push.refused.fetch_add(1, Ordering::Relaxed) + 1;
+        if refused > Self::REFUSED_FEW && refused * 100 > push.total * Self::REFUSED_PERCENT {
+            self.stop(format!("the service refused {refused} of {} changes; see which and why first", push.total));
         }
     }
 }

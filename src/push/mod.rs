@@ -18,6 +18,7 @@ mod attempt;
 mod circuit_breaker;
 mod commit;
 mod error;
+mod lanes;
 mod outcome;
 mod photo;
 mod presence;
@@ -33,6 +34,7 @@ use smol_str::SmolStr;
 
 use circuit_breaker::CircuitBreaker;
 pub use error::Error;
+use lanes::Lanes;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
 pub(crate) use presence::ECHOES;
@@ -51,6 +53,7 @@ use crate::store::Store;
 const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 /// What a push works with.
+#[derive(Clone, Copy)]
 pub struct Push<'a> {
     /// The service.
     pub client: &'a Client,
@@ -90,7 +93,9 @@ pub struct Drained {
 /// How far a push has come.
 struct Progress<'a> {
     job: &'a JobName,
-    breaker: &'a CircuitBreaker,
+    breaker: &'a CircuitBreaker<'a>,
+    /// The further credentials that take part.
+    lanes: Lanes<'a>,
     drained: Drained,
     /// Creates of people who exist already, which are updates by now.
     adopted: Vec<Ticket>,
@@ -125,7 +130,7 @@ impl Push<'_> {
         };
         let (drained, notes) = tokio::join!(work, self.presence.watch());
         let mut drained = drained?;
-        drained.notes = notes?;
+        drained.notes.extend(notes?);
         Ok(drained)
     }
 
@@ -135,7 +140,9 @@ impl Push<'_> {
         let mut with_photos: Vec<Key> = tickets.iter().filter(|_| photos).map(|ticket| ticket.key.clone()).collect();
         with_photos.sort_unstable();
         let breaker = CircuitBreaker::new(tickets.len());
-        let mut progress = Progress { job, breaker: &breaker, drained: Drained::default(), adopted: Vec::new() };
+        let lanes = Lanes::for_changes(self.client, &breaker, tickets.len());
+        let (drained, adopted) = (Drained::default(), Vec::new());
+        let mut progress = Progress { job, breaker: &breaker, lanes, drained, adopted };
         tickets.retain(|ticket| !ticket.only_photo);
         for action in [Action::Delete, Action::Create, Action::Update] {
             let (mut mine, rest): (Vec<Ticket>, _) = tickets.into_iter().partition(|ticket| ticket.action == action);
@@ -151,7 +158,9 @@ impl Push<'_> {
                 self.phase(mirror, self.gather(some, &breaker), &mut progress).await?;
             }
         }
-        Ok(Drained { stopped: breaker.reason(), ..progress.drained })
+        let mut drained = progress.drained;
+        drained.notes.extend(progress.lanes.notes());
+        Ok(Drained { stopped: breaker.reason(), ..drained })
     }
 }
 

@@ -65,7 +65,7 @@ impl Push<'_> {
     }
 
     /// Makes photos ready; returns what is to be sent.
-    pub(super) fn gather(&self, photos: &[(Ticket, String)], breaker: &CircuitBreaker) -> Vec<Ticket> {
+    pub(super) fn gather(&self, photos: &[(Ticket, String)], breaker: &CircuitBreaker<'_>) -> Vec<Ticket> {
         let marks = photos.iter().map(|(ticket, mark)| (ticket.key.clone(), mark.clone())).collect();
         if breaker.stopped(self.witness).is_none()
             && let Err(reason) = self.photos.gather(&marks)
@@ -78,7 +78,12 @@ impl Push<'_> {
     }
 
     /// Makes one attempt at a photo.
-    pub(super) async fn photo(&self, change: &mut Change, mark: &str, breaker: &CircuitBreaker) -> Result<Step, Error> {
+    pub(super) async fn photo(
+        &self,
+        change: &mut Change,
+        mark: &str,
+        breaker: &CircuitBreaker<'_>,
+    ) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         let bytes = match self.photos.photo(&change.key) {
             Ok(Some(bytes)) => bytes,

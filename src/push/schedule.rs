@@ -67,22 +67,33 @@ impl Push<'_> {
 
     /// Makes one attempt at each change.
     async fn round(&self, mirror: &Mirror, todo: Vec<Tried>, progress: &mut Progress<'_>) -> Result<Open, Error> {
-        let (job, breaker) = (progress.job, progress.breaker);
         let mut open = Open::default();
         let mut todo = todo.into_iter();
+        let lanes = std::mem::take(&mut progress.lanes);
         for count in PROBES.into_iter().chain([usize::MAX]) {
             let part: Vec<Tried> = todo.by_ref().take(count).collect();
-            let mut steps = stream::iter(part)
-                .map(|(ticket, attempts)| async move {
-                    let step = match queue::get(self.store, job, &ticket.key) {
-                        Ok(Some(change)) => self.one(mirror, change, breaker).await.map(Some),
+            let (job, breaker) = (progress.job, progress.breaker);
+            // The first one alone finds out whether the service can do it at all.
+            let shares = match count == usize::MAX {
+                true => lanes.share(part, |(ticket, _)| &ticket.key),
+                false => vec![(None, part)],
+            };
+            let mut steps = stream::select_all(shares.into_iter().map(|(lane, share)| {
+                let push = lane.map_or(*self, |lane| lane.of(self));
+                let breaker = lane.map_or(breaker, |lane| &lane.breaker);
+                let send = move |(ticket, attempts): Tried| async move {
+                    let step = async {
                         // What is queued no more is wanted no more.
-                        Ok(None) => Ok(None),
-                        Err(error) => Err(error.into()),
+                        let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
+                        match lane {
+                            Some(lane) if !lane.takes_part(self, mirror).await? => Ok(Some((change, Step::Later))),
+                            _ => push.one(mirror, change, breaker).await.map(Some),
+                        }
                     };
-                    (step, attempts)
-                })
-                .buffer_unordered(self.client.in_flight().min(count));
+                    (step.await, attempts)
+                };
+                stream::iter(share).map(send).buffer_unordered(push.client.in_flight().min(count))
+            }));
             while let Some((step, attempts)) = steps.next().await {
                 let Some((change, step)) = step? else { continue };
                 match step {
@@ -93,6 +104,7 @@ impl Push<'_> {
                 }
             }
         }
+        progress.lanes = lanes;
         Ok(open)
     }
 

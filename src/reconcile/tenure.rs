@@ -22,6 +22,12 @@ pub fn open_store(config: &Config) -> Result<Store, store::Error> {
             Some((left, age)) => budget.take_over(&left, age),
             None => budget.count_as_spent(sends_for),
         }
+        // What a further credential has left is not handed over.
+        for further in &config.api.further {
+            if let BudgetPlace::Shared(budget) = &further.budget {
+                budget.count_as_spent(sends_for);
+            }
+        }
         if is_lost {
             tracing::warn!(
                 "the worker before this one did not end in good order: its last requests are looked up, and the service is listed as a whole"

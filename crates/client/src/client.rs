@@ -53,6 +53,8 @@ pub struct Client {
 }
 
 struct Inner {
+    /// The same for each further credential.
+    further: Vec<Arc<Self>>,
     base_url: String,
     paths: Paths,
     page_size: u32,
@@ -62,11 +64,65 @@ struct Inner {
     authority: Authority,
     budget: Budget,
     in_flight: Semaphore,
-    meter: Meter,
+    meter: Arc<Meter>,
     backoff: Backoff,
     /// By operation, the number of a fresh token that it was refused with: renewing again would not help.
     denied: Mutex<HashMap<&'static str, u64>>,
     clock: Clock,
+}
+
+impl Inner {
+    fn build(
+        options: &Options,
+        clock: &Clock,
+        backoff: Backoff,
+        (budget, meter): (Budget, Arc<Meter>),
+    ) -> Result<Self, ErrorKind> {
+        let base_url = transport::url("base_url", &options.base_url)?;
+        let token_url = match &options.credential {
+            Credential::Client { auth_url, .. } => {
+                transport::url("auth_url", auth_url)?;
+                let text = format!("{}/oauth2/token", auth_url.trim_end_matches('/'));
+                Some(transport::url("auth_url", &text)?)
+            }
+            Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => None,
+        };
+        let urls: Vec<&Url> = std::iter::once(&base_url).chain(&token_url).collect();
+        let http = transport::client(options, &urls)?;
+        let authority = Authority::new(&options.credential, http.clone(), options.timeout, token_url, backoff)?;
+        let further = options.further.iter().map(|further| {
+            let options = Options { credential: further.credential.clone(), further: Vec::new(), ..options.clone() };
+            let (limit, place) = (options.requests_per_minute, further.budget.clone());
+            let budget = Budget::spent_unless_known(limit, place, Time::machine());
+            Self::build(&options, clock, backoff, (budget, Arc::clone(&meter))).map(Arc::new)
+        });
+        let further: Vec<Arc<Self>> = further.collect::<Result<_, _>>()?;
+        let mut names: Vec<String> = std::iter::once(&authority)
+            .chain(further.iter().map(|inner| &inner.authority))
+            .map(Authority::named)
+            .collect();
+        names.sort_unstable();
+        if names.windows(2).any(|two| two[0] == two[1]) {
+            // The service counts both as one: together they would send twice what it allows.
+            return Err(ErrorKind::Options("two of the credentials are the same one".to_owned()));
+        }
+        Ok(Self {
+            further,
+            base_url: options.base_url.trim_end_matches('/').to_owned(),
+            paths: options.paths.clone(),
+            page_size: options.page_size.max(1),
+            timeout: options.timeout,
+            send_guard: options.send_guard.clone(),
+            http,
+            authority,
+            budget,
+            in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
+            meter,
+            backoff,
+            denied: Mutex::default(),
+            clock: clock.clone(),
+        })
+    }
 }
 
 /// How much of the rate limit is used.
@@ -120,37 +176,15 @@ impl Client {
     }
 
     pub(crate) fn build(options: &Options, clock: &Clock, backoff: Backoff) -> Result<Self, ErrorKind> {
-        let base_url = transport::url("base_url", &options.base_url)?;
-        let token_url = match &options.credential {
-            Credential::Client { auth_url, .. } => {
-                transport::url("auth_url", auth_url)?;
-                let text = format!("{}/oauth2/token", auth_url.trim_end_matches('/'));
-                Some(transport::url("auth_url", &text)?)
-            }
-            Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => None,
-        };
-        let urls: Vec<&Url> = std::iter::once(&base_url).chain(&token_url).collect();
-        let http = transport::client(options, &urls)?;
-        let authority = Authority::new(&options.credential, http.clone(), options.timeout, token_url, backoff)?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                base_url: options.base_url.trim_end_matches('/').to_owned(),
-                paths: options.paths.clone(),
-                page_size: options.page_size.max(1),
-                timeout: options.timeout,
-                send_guard: options.send_guard.clone(),
-                http,
-                authority,
-                budget: Budget::new(options.requests_per_minute, options.budget.clone(), Time::machine()),
-                in_flight: Semaphore::new(in_flight(options.requests_per_minute)),
-                meter: Meter::default(),
-                backoff,
-                denied: Mutex::default(),
-                clock: clock.clone(),
-            }),
-            allowance: Arc::default(),
-            urgent: false,
-        })
+        let budget = Budget::new(options.requests_per_minute, options.budget.clone(), Time::machine());
+        let inner = Inner::build(options, clock, backoff, (budget, Arc::default()))?;
+        Ok(Self { inner: Arc::new(inner), allowance: Arc::default(), urgent: false })
+    }
+
+    /// A client for each further credential of the account, whose requests count by themselves for the service, and with
+    /// those of this client for its run.
+    pub fn further(&self) -> Vec<Self> {
+        self.inner.further.iter().map(|inner| Self { inner: Arc::clone(inner), ..self.clone() }).collect()
     }
 
     /// Sends a call and reads its answer, within the rate limit. What was never sent, and reads that failed for a

@@ -1,7 +1,7 @@
 //! A fingerprint of the credential that does not reveal it.
 
 use ring::hmac;
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Client;
 use crate::credential::Authority;
@@ -11,21 +11,40 @@ impl Client {
     /// Identifies the credential: the same for the same key or client and the same `salt`, and no way back to it. A
     /// client whose secret was rotated is still that client.
     pub fn identity(&self, salt: &[u8]) -> String {
-        let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), self.authority().named().as_bytes());
-        digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
+        digest(salt, &self.authority().named())
+    }
+}
+
+impl Credential {
+    /// The same of a credential without its client; `None` where its key can't be read.
+    pub fn identity(&self, salt: &[u8]) -> Option<String> {
+        let key = match self {
+            Self::Client { .. } => None,
+            Self::ApiKey(source) | Self::ApiKeyBasic(source) => Some(source.read().ok()?),
+        };
+        Some(digest(salt, &named(self, key.as_ref())))
     }
 }
 
 impl Authority {
     /// What the credential is known by at the service.
-    fn named(&self) -> String {
-        match self.credential() {
-            Credential::Client { auth_url, client_id, .. } => format!("client\0{auth_url}\0{client_id}"),
-            Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => {
-                format!("key\0{}", self.key().map(|key| key.expose_secret()).unwrap_or_default())
-            }
+    pub(crate) fn named(&self) -> String {
+        named(self.credential(), self.key())
+    }
+}
+
+fn named(credential: &Credential, key: Option<&SecretString>) -> String {
+    match credential {
+        Credential::Client { auth_url, client_id, .. } => format!("client\0{auth_url}\0{client_id}"),
+        Credential::ApiKey(_) | Credential::ApiKeyBasic(_) => {
+            format!("key\0{}", key.map(|key| key.expose_secret()).unwrap_or_default())
         }
     }
+}
+
+fn digest(salt: &[u8], named: &str) -> String {
+    let digest = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, salt), named.as_bytes());
+    digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

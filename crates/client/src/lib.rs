@@ -71,7 +71,7 @@ pub use extra::{GroupFunction, Part};
 pub use filter::{Filter, FilterError, Operator};
 pub use id::RemoteId;
 pub use operation::{Operation, Verb};
-pub use options::{BudgetPlace, Credential, Options, Paths, SecretSource, SendGuard, SharedBudget};
+pub use options::{BudgetPlace, Credential, FurtherCredential, Options, Paths, SecretSource, SendGuard, SharedBudget};
 pub use page::Page;
 pub use pages::{Pages, Walked, walk};
 pub use photo::{PHOTO_BYTES_MAX, Photo, PhotoHead, photo_format};

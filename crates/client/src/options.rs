@@ -32,6 +32,18 @@ pub struct Options {
     pub budget: BudgetPlace,
     /// What every request needs besides; none in a process that is alone.
     pub send_guard: Option<SendGuard>,
+    /// Further credentials of the same account, for [`Client::further`](crate::Client::further).
+    pub further: Vec<FurtherCredential>,
+}
+
+/// A further credential of an account. The service counts its requests by themselves (specification, Limits).
+#[derive(Clone, Debug)]
+pub struct FurtherCredential {
+    /// Who calls.
+    pub credential: Credential,
+    /// Where the times of its requests are remembered: never where those of another credential are. Where nothing is
+    /// remembered, all of its requests count as spent for a minute.
+    pub budget: BudgetPlace,
 }
 
 impl Options {
@@ -49,6 +61,7 @@ impl Options {
             proxy: None,
             budget: BudgetPlace::Own,
             send_guard: None,
+            further: Vec::new(),
         }
     }
 }

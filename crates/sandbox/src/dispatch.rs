@@ -111,6 +111,7 @@ impl Service {
     /// Asks for credential and rate, then for faults, so that these count only what came through.
     fn admit(&self, arrival: &Arrival, parts: &Parts) -> Result<Strike, Answer> {
         let caller = self.credentials.caller(&parts.headers)?;
+        self.traffic().is_of(arrival.number, &caller.credential);
         if let Err(seconds) = self.rate().admit(&caller.credential, arrival.at) {
             let answer = Answer::error(StatusCode::TOO_MANY_REQUESTS, "too many requests in a minute");
             return Err(answer.with("retry-after", seconds.to_string()));

@@ -24,6 +24,8 @@ pub struct Request {
     pub operation: &'static str,
     /// Its `User-Agent`; empty where it has none.
     pub agent: String,
+    /// The credential, such as `key sandbox`; empty where it was not good.
+    pub credential: String,
     /// The status of its answer; 0 while there is none, and where the connection was cut instead.
     pub status: u16,
 }
@@ -59,6 +61,7 @@ impl Traffic {
                 .get(USER_AGENT)
                 .map(|agent| String::from_utf8_lossy(agent.as_bytes()).into_owned())
                 .unwrap_or_default(),
+            credential: String::new(),
             status: 0,
         });
         self.forgotten + self.requests.len() as u64 - 1
@@ -66,10 +69,21 @@ impl Traffic {
 
     /// Notes how the request of that number was answered.
     pub(crate) fn answered(&mut self, number: u64, status: u16) {
-        let index = number.checked_sub(self.forgotten).and_then(|index| usize::try_from(index).ok());
-        if let Some(request) = index.and_then(|index| self.requests.get_mut(index)) {
+        if let Some(request) = self.of(number) {
             request.status = status;
         }
+    }
+
+    /// Notes whose the request of that number is.
+    pub(crate) fn is_of(&mut self, number: u64, credential: &str) {
+        if let Some(request) = self.of(number) {
+            credential.clone_into(&mut request.credential);
+        }
+    }
+
+    fn of(&mut self, number: u64) -> Option<&mut Request> {
+        let index = number.checked_sub(self.forgotten).and_then(|index| usize::try_from(index).ok())?;
+        self.requests.get_mut(index)
     }
 
     pub(crate) fn requests(&self) -> Vec<Request> {

@@ -6,7 +6,7 @@ use jiff::SignedDuration;
 
 use super::section::Section;
 use super::{credential, url};
-use crate::api::{BudgetPlace, Options, Paths, SendGuard, SharedBudget};
+use crate::api::{BudgetPlace, Credential, FurtherCredential, Options, Paths, SendGuard, SharedBudget};
 use crate::crash::term;
 use crate::store::{Home, Permit, WRITE_MAX};
 
@@ -21,7 +21,7 @@ const BUDGET_FILE: &str = "budget";
 
 pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
     let base_url = base_url(api);
-    let credential = credential::check(api);
+    let (credential, further) = credential::check(api);
     let requests_per_minute = requests_per_minute(api);
     let timeout = api.positive_duration("timeout");
     let page_size = api.number("page_size", (1, PAGE_SIZE_MAX));
@@ -33,6 +33,12 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
         org_groups: path(api, "org_groups_path", "/sp/org/{id}/groups"),
     };
     let usual = Options::new(base_url?, credential?);
+    let budget = |credential: &Credential, is_first| budget_of(credential, &usual.base_url, home, is_first);
+    let further = further.into_iter().map(|credential| {
+        let budget = budget(&credential, false);
+        FurtherCredential { credential, budget }
+    });
+    let further = further.collect();
     Some(Options {
         paths,
         requests_per_minute: requests_per_minute.unwrap_or(usual.requests_per_minute),
@@ -40,10 +46,8 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
         page_size: page_size.unwrap_or(usual.page_size),
         ca_file,
         proxy,
-        budget: match home.folder() {
-            Some(dir) => BudgetPlace::File(dir.join(BUDGET_FILE)),
-            None => BudgetPlace::Shared(SharedBudget::default()),
-        },
+        budget: budget(&usual.credential, true),
+        further,
         send_guard: home.send_permit().map(|permit| SendGuard {
             may_send: Arc::new(move |verb| {
                 let Permit { wait, sender } = permit()?;
@@ -56,6 +60,17 @@ pub(super) fn check(api: &Section<'_>, home: &Home) -> Option<Options> {
         }),
         ..usual
     })
+}
+
+/// Where the times of a credential's requests are remembered: those of a further one in a file of its own, which it keeps
+/// when it becomes the first one.
+fn budget_of(credential: &Credential, base_url: &str, home: &Home, is_first: bool) -> BudgetPlace {
+    let Some(dir) = home.folder() else { return BudgetPlace::Shared(SharedBudget::default()) };
+    let own = credential.identity(base_url.as_bytes()).map(|identity| dir.join(format!("{BUDGET_FILE}-{identity}")));
+    match own.filter(|own| !is_first || own.exists()) {
+        Some(own) => BudgetPlace::File(own),
+        None => BudgetPlace::File(dir.join(BUDGET_FILE)),
+    }
 }
 
 /// The address of a proxy; an empty text does without.

@@ -1,4 +1,4 @@
-//! Checks the credential: exactly one kind, and complete.
+//! Checks the credentials: each of exactly one kind, and complete.
 
 use super::secret::FoundSecret;
 use super::section::Section;
@@ -10,54 +10,100 @@ type Scheme = fn(SecretSource) -> Credential;
 
 const SCHEMES: [(&str, Scheme); 2] = [("header", Credential::ApiKey), ("basic", Credential::ApiKeyBasic)];
 
-pub(super) fn check(api: &Section<'_>) -> Option<Credential> {
-    let given = |keys: &[&'static str]| keys.iter().copied().find(|key| api.has(key) || api.is_bad(key));
+/// Where a credential is written.
+#[derive(Clone, Copy)]
+enum Place<'a, 'b> {
+    /// In `[api]`; systemd may hand its secret.
+    Api,
+    /// In a list of several below this `[api]`.
+    List(&'a Section<'b>),
+}
+
+/// The credential of an account, and further ones of the same account.
+pub(super) fn check(api: &Section<'_>) -> (Option<Credential>, Vec<Credential>) {
+    let listed = api.sections("credentials");
+    let place = Place::List(api);
+    let mut further: Vec<Option<Credential>> = listed.iter().map(|section| credential(section, place)).collect();
+    // What the file says of `[api]` itself comes first; where it says nothing, the first of the list does.
+    let first = match has_its_own(api) || further.is_empty() {
+        true => credential(api, Place::Api),
+        false => further.remove(0),
+    };
+    (first, further.into_iter().flatten().collect())
+}
+
+fn has_its_own(api: &Section<'_>) -> bool {
+    let keys = ["api_key", "api_key_file", "client_id", "client_secret", "client_secret_file"];
+    keys.iter().any(|key| api.has(key) || api.is_bad(key))
+}
+
+fn credential(section: &Section<'_>, place: Place<'_, '_>) -> Option<Credential> {
+    let given = |keys: &[&'static str]| keys.iter().copied().find(|key| section.has(key) || section.is_bad(key));
     let key = given(&["api_key", "api_key_file"]);
     let client = given(&["client_id", "client_secret", "client_secret_file", "auth_url"]);
-    match (client, key) {
-        (Some(_), Some(key)) => {
+    match (client, key, place) {
+        (Some(_), Some(key), _) => {
             let hint = "keep either client_id, auth_url and client_secret_file, or api_key_file";
-            api.wrong(key, "two kinds of credential are given", Some(hint))
+            section.wrong(key, "two kinds of credential are given", Some(hint))
         }
-        (Some(_), None) => client_credential(api),
-        (None, Some(_)) => key_credential(api),
-        (None, None) if api.ground.credentials.find("api_key").is_some() || !api.ground.wants_secrets => {
-            key_credential(api)
+        (Some(_), None, _) => client_credential(section, place),
+        (None, Some(_), _) => key_credential(section, place),
+        (None, None, Place::List(_)) => {
+            let hint = "give client_id and client_secret_file, or api_key_file";
+            section.wrong("", "there is no credential", Some(hint))
         }
-        (None, None) => {
-            let places = api.ground.credentials.places("api_key");
+        (None, None, Place::Api) => {
+            let credentials = &section.ground.credentials;
+            if credentials.find("api_key").is_some() || !section.ground.wants_secrets {
+                return key_credential(section, place);
+            }
+            let places = credentials.places("api_key");
             let hint = format!("give client_id, auth_url and client_secret_file, or api_key_file{places}");
-            api.wrong("", "there is no credential", Some(&hint))
+            section.wrong("", "there is no credential", Some(&hint))
         }
     }
 }
 
-fn key_credential(api: &Section<'_>) -> Option<Credential> {
-    let scheme = api.choice("api_key_scheme", &SCHEMES);
-    if !api.list::<String>("scopes").is_empty() {
-        api.problem("scopes", "an API key has no scopes", Some("leave them out"));
+/// The secret of that name.
+fn secret(section: &Section<'_>, name: &'static str, place: Place<'_, '_>) -> FoundSecret {
+    match place {
+        Place::Api => section.secret(name, &[name]),
+        Place::List(_) => section.secret(name, &[]),
     }
-    match api.secret("api_key", &["api_key"]) {
+}
+
+fn key_credential(section: &Section<'_>, place: Place<'_, '_>) -> Option<Credential> {
+    let scheme = section.choice("api_key_scheme", &SCHEMES);
+    if !section.list::<String>("scopes").is_empty() {
+        section.problem("scopes", "an API key has no scopes", Some("leave them out"));
+    }
+    match secret(section, "api_key", place) {
         FoundSecret::Secret(key) => Some(scheme.unwrap_or(Credential::ApiKey)(key)),
         FoundSecret::Nothing | FoundSecret::Bad => None,
     }
 }
 
-fn client_credential(api: &Section<'_>) -> Option<Credential> {
-    if api.has("api_key_scheme") {
-        api.problem("api_key_scheme", "goes with an API key, not with client_id", Some("leave it out"));
+fn client_credential(section: &Section<'_>, place: Place<'_, '_>) -> Option<Credential> {
+    if section.has("api_key_scheme") {
+        section.problem("api_key_scheme", "goes with an API key, not with client_id", Some("leave it out"));
     }
-    let scopes: Vec<String> = api.list("scopes");
+    let scopes: Vec<String> = section.list("scopes");
     for scope in scopes.iter().filter(|scope| scope.is_empty() || scope.contains(char::is_whitespace)) {
-        api.problem("scopes", format!("{scope:?} is no scope"), Some("write them like \"staff:read\""));
+        section.problem("scopes", format!("{scope:?} is no scope"), Some("write them like \"staff:read\""));
     }
-    let client_id = api.required("client_id", "it goes with auth_url").map(str::to_owned);
-    let auth_url = auth_url(api);
-    let secret = api.secret("client_secret", &["client_secret"]);
+    let client_id = section.required("client_id", "it goes with auth_url").map(str::to_owned);
+    let auth_url = match place {
+        Place::List(api) if !section.has("auth_url") => auth_url(api),
+        _ => auth_url(section),
+    };
+    let secret = secret(section, "client_secret", place);
     if matches!(secret, FoundSecret::Nothing) {
-        let places = api.ground.credentials.places("client_secret");
+        let places = match place {
+            Place::Api => section.ground.credentials.places("client_secret"),
+            Place::List(_) => String::new(),
+        };
         let hint = format!("put it into a file of its own and name that file as client_secret_file{places}");
-        api.problem("client_secret_file", "the client's secret is missing", Some(&hint));
+        section.problem("client_secret_file", "the client's secret is missing", Some(&hint));
     }
     let FoundSecret::Secret(secret) = secret else { return None };
     Some(Credential::Client { auth_url: auth_url?, client_id: client_id?, secret, scopes })

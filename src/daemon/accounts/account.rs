@@ -9,7 +9,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument as _;
 
-use super::claims::{Conflict, credential_of, places_of};
+use super::claims::{Conflict, credential_of, credentials_of, places_of};
 use super::shared::Shared;
 use super::stand_by::StandBy;
 use crate::config::{self, Config, Instance, Needs};
@@ -257,7 +257,7 @@ pub(super) async fn begin(
         let anchor = shared.pages.keep(&setup.config.status, &shared.clock).await;
         return Ok(Entered::Shares(Offer { membership, config: setup.config, anchor }));
     }
-    let own = places_of(&setup.config).into_iter().chain([credential_of(&setup.config, &setup.client)]);
+    let own = places_of(&setup.config).into_iter().chain(credentials_of(&setup.config, &setup.client));
     let held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
     let store = opened(&setup.config, shared, identity, entrance).await?;

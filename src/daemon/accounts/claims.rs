@@ -129,6 +129,12 @@ pub(in crate::daemon) fn credential_of(config: &Config, client: &Client) -> Clai
     Claim::Credential(url.clone(), client.identity(url.as_bytes()))
 }
 
+/// The same with its further credentials.
+pub(in crate::daemon) fn credentials_of(config: &Config, client: &Client) -> Vec<Claim> {
+    let all = std::iter::once(client.clone()).chain(client.further());
+    all.map(|client| credential_of(config, &client)).collect()
+}
+
 /// Where the people of an account decide.
 pub(in crate::daemon) fn approvals_of(login: &Login) -> Claim {
     match login {

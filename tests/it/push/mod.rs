@@ -1,6 +1,7 @@
 //! What is sent, in which order, and what stays as it was.
 
 mod clock_skew;
+mod credentials;
 mod drift;
 mod kept;
 mod killed;

@@ -56,13 +56,16 @@ pub(super) struct Permit(u64);
 
 impl Budget {
     pub(super) fn new(limit: u32, place: BudgetPlace, time: Time) -> Self {
-        Self {
-            limit: limit.max(1),
-            time,
-            store: BudgetStore::new(place),
-            turn: Default::default(),
-            line: Default::default(),
-        }
+        Self::over(BudgetStore::new(place), limit, time)
+    }
+
+    /// That of a credential of which nothing may be remembered: then all of it counts as spent.
+    pub(super) fn spent_unless_known(limit: u32, place: BudgetPlace, time: Time) -> Self {
+        Self::over(BudgetStore::spent_unless_known(place), limit, time)
+    }
+
+    fn over(store: BudgetStore, limit: u32, time: Time) -> Self {
+        Self { limit: limit.max(1), time, store, turn: Default::default(), line: Default::default() }
     }
 
     pub(super) fn limit(&self) -> u32 {

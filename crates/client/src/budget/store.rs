@@ -77,6 +77,8 @@ pub(super) enum BudgetStore {
     Memory(SharedBudget),
     File {
         path: PathBuf,
+        /// Whether all counts as spent where there is no file.
+        is_spent_when_new: bool,
         /// Keeps this process's threads apart.
         threads: Mutex<()>,
     },
@@ -87,8 +89,18 @@ impl BudgetStore {
         match place {
             BudgetPlace::Own => Self::Memory(SharedBudget::default()),
             BudgetPlace::Shared(budget) => Self::Memory(budget),
-            BudgetPlace::File(path) => Self::File { path, threads: Mutex::new(()) },
+            BudgetPlace::File(path) => Self::File { path, is_spent_when_new: false, threads: Mutex::new(()) },
         }
+    }
+
+    /// The same, where all counts as spent unless it is remembered.
+    pub(super) fn spent_unless_known(place: BudgetPlace) -> Self {
+        let mut store = Self::new(place);
+        match &mut store {
+            Self::Memory(budget) => budget.count_as_spent(Duration::ZERO),
+            Self::File { is_spent_when_new, .. } => *is_spent_when_new = true,
+        }
+        store
     }
 
     pub(super) fn change<T>(
@@ -105,9 +117,14 @@ impl BudgetStore {
                 }
                 Ok(change(&mut memory.window, time.now()))
             }
-            Self::File { path, threads } => {
+            Self::File { path, is_spent_when_new, threads } => {
                 let _alone = threads.lock().unwrap_or_else(PoisonError::into_inner);
-                in_file(path, time, limit, change).map_err(|source| ErrorKind::Budget { path: path.clone(), source })
+                let new = || match is_spent_when_new {
+                    true => Window::spent(time.now(), limit),
+                    false => Window::default(),
+                };
+                in_file(path, time, limit, (new, change))
+                    .map_err(|source| ErrorKind::Budget { path: path.clone(), source })
             }
         }
     }
@@ -115,10 +132,15 @@ impl BudgetStore {
 
 /// Opens the file on each call. Otherwise two processes could hold a budget each after the state folder was deleted.
 /// The lock ends with the file.
-fn in_file<T>(path: &Path, time: &Time, limit: u32, change: impl FnOnce(&mut Window, u64) -> T) -> io::Result<T> {
+fn in_file<T>(
+    path: &Path,
+    time: &Time,
+    limit: u32,
+    (new, change): (impl FnOnce() -> Window, impl FnOnce(&mut Window, u64) -> T),
+) -> io::Result<T> {
     let mut file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            create(path, time)?;
+            create(path, time, &new())?;
             open(path)?
         }
         file => file?,
@@ -147,10 +169,10 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 /// A new file appears whole, so that an empty one is known to be damaged. Its mode is 0600.
-fn create(path: &Path, time: &Time) -> io::Result<()> {
+fn create(path: &Path, time: &Time, window: &Window) -> io::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut file = tempfile::Builder::new().prefix(".budget").tempfile_in(folder)?;
-    file.write_all(&Window::default().encode(time.boot(), time.now()))?;
+    file.write_all(&window.encode(time.boot(), time.now()))?;
     point("budget: before it is made");
     match file.persist_noclobber(path) {
         Ok(_) => Ok(()),

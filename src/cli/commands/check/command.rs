@@ -254,6 +254,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
     if !config.state.home.exists() {
         options.budget = BudgetPlace::Own;
+        options.further.iter_mut().for_each(|further| further.budget = BudgetPlace::Own);
     }
     let client = Client::new(&options, &Clock::system())?;
     let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
@@ -266,6 +267,11 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| chain(&error))));
         if !reached {
             return Ok(());
+        }
+        for (number, further) in (1..).zip(client.further()) {
+            let read = readable(&further, *target).await.map_err(|error| chain(&error));
+            let read = read.map(|()| format!("it may read {}", target.collection()));
+            findings.push(Finding::of(format!("further credential {number}"), read));
         }
     }
     for (contractors, what) in [(false, "custom fields"), (true, "custom fields of contractors")] {
