@@ -47,10 +47,11 @@ fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
         if !before.lines().any(|written| written == marked) {
             continue;
         }
-        // A mail needs its keys all together, and so do the recipients of a job and decisions.
+        // A mail needs its keys all together, and so do the recipients of a job, decisions and further credentials.
         if key.starts_with("notify.mail.")
             || key.starts_with("job.notify.")
             || key.starts_with("approvals.")
+            || key.starts_with("api.credentials.")
             || of_a_database.contains(&key.as_str())
             || one_credential_only.contains(&key.as_str())
             || !EXAMPLE.lines().any(|written| written == marked)
@@ -175,4 +176,24 @@ fn keys_shown(text: &str) -> Vec<(String, String)> {
         keys.push((canonical(&key).into_owned(), line.to_owned()));
     }
     keys
+}
+
+#[test]
+fn the_further_credentials_of_the_example_work_as_they_stand() {
+    let start = EXAMPLE.find("# [[api.credentials]]").unwrap();
+    let (block, after) = EXAMPLE[start..].split_once("\n\n").unwrap();
+    for (kept, is_key) in
+        [(&["api_key_file", "api_key_scheme"][..], true), (&["client_id", "client_secret_file", "scopes"], false)]
+    {
+        let lines = block.lines().map(|line| line.trim_start_matches("# "));
+        let kept = |line: &&str| line.starts_with('[') || kept.iter().any(|key| line.starts_with(&format!("{key} = ")));
+        let lines: Vec<&str> = lines.filter(kept).collect();
+        let place = Place::with(&format!("{}{}\n\n{after}", &EXAMPLE[..start], lines.join("\n")));
+        for name in ["client-secret", "second-key", "second-secret"] {
+            place.file(name, "sesame", 0o600);
+        }
+        let further = place.load(&[]).unwrap().api.further;
+        assert_eq!(further.len(), 1);
+        assert_eq!(matches!(further[0].credential, crate::api::Credential::ApiKey(_)), is_key);
+    }
 }
