@@ -1,4 +1,5 @@
-//! Polls inboxes, so that dropped files are taken soon.
+//! Looks into inboxes, so that dropped files are taken soon: at once where the folder tells of a file, when a file that is not
+//! still yet will be, and every now and then anyway. Where a folder tells nothing, as on a network share, it is polled.
 //!
 //! A look may hang, on a network share that is gone; so each has a thread of its own, and a job's next look waits for its
 //! last one. A file that still lies in front after a run is not asked for again at once: that run could not take it, and the
@@ -9,6 +10,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use tokio::sync::Notify;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::task::JoinSet;
 
@@ -18,15 +20,25 @@ use crate::fault::chain;
 use crate::reconcile::{Front, Poll};
 use crate::record::JobName;
 
-/// How often a folder is looked at.
+/// How often a folder is looked at that tells nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// The parts of that time at which accounts begin.
+/// How often one is looked at that tells of files: what it told may have been lost.
+const LOOK_ANYWAY_EVERY: Duration = Duration::from_secs(10);
+/// The parts of the time between two looks at which accounts begin.
 const SHARES: u32 = 100;
+/// Events that come in this time are one: a look lists the whole folder.
+const TOGETHER: Duration = Duration::from_millis(10);
 /// How long a file that a run could not take is left alone, at first and at most.
 const REST: (Duration, Duration) = (Duration::from_secs(30), Duration::from_secs(15 * 60));
 
 /// What a look found in front, or why it could not look.
-type Looked = (JobName, Poll, Result<Option<Front>, String>);
+struct Looked {
+    job: JobName,
+    poll: Poll,
+    found: Result<Option<Front>, String>,
+    /// Whether the folder tells of files.
+    tells: bool,
+}
 
 /// What is known of a job's inbox.
 #[derive(Default)]
@@ -35,6 +47,8 @@ struct Inbox {
     poll: Option<Poll>,
     /// What a run was asked for last.
     asked: Option<Asked>,
+    /// When it is looked at next.
+    due: Option<Instant>,
     /// The last trouble, logged once.
     trouble: Option<String>,
 }
@@ -76,61 +90,97 @@ pub(super) async fn watch(engine: Arc<DaemonState>) {
     let mut inboxes: BTreeMap<JobName, Inbox> = BTreeMap::new();
     let mut looks: JoinSet<Looked> = JoinSet::new();
     let mut events = engine.events();
+    let told = Arc::new(Notify::new());
     // Accounts of one process look one after the other: together they would take a thread each.
     let share = u32::try_from(engine.number() % u64::from(SHARES)).expect("it is less than SHARES");
-    let begin = LOOK_EVERY * share / SHARES;
-    let mut tick = tokio::time::interval_at(tokio::time::Instant::now() + begin, LOOK_EVERY);
-    tick.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let begin = Instant::now() + LOOK_EVERY * share / SHARES;
     loop {
+        let next = look(&engine, &mut inboxes, (&mut looks, &told), begin);
         tokio::select! {
-            _ = tick.tick() => look(&engine, &mut inboxes, &mut looks),
+            () = tokio::time::sleep_until(next.into()) => {}
+            () = told.notified() => {
+                let soon = Instant::now() + TOGETHER;
+                inboxes.values_mut().for_each(|inbox| inbox.due = Some(soon));
+            }
             event = events.recv() => match event {
                 Ok(Event::Ended { report }) => ended(&mut inboxes, &report.name),
                 Ok(Event::Broken { job, .. }) => ended(&mut inboxes, &job),
                 Err(RecvError::Closed) => return,
                 Ok(_) | Err(RecvError::Lagged(_)) => {}
             },
-            Some(Ok((job, poll, found))) = looks.join_next() => {
-                let inbox = inboxes.entry(job.clone()).or_default();
-                inbox.poll = Some(poll);
-                let trouble = found.as_ref().err().cloned();
-                if let Some(reason) = trouble.as_ref().filter(|_| inbox.trouble != trouble) {
-                    let job = job.as_str();
-                    tracing::warn!(job, reason, "{job}: the inbox can't be looked at: {reason}");
-                }
-                inbox.trouble = trouble;
-                // While a run is under way, what is in front may be what it is reading.
-                if let Ok(front) = found
-                    && engine.runs().of(&job).is_none()
-                    && inbox.finds(front, Instant::now())
-                {
-                    engine.ask([job]);
-                }
-            }
+            Some(Ok(looked)) = looks.join_next() => judge(&engine, &mut inboxes, looked),
         }
+    }
+}
+
+/// Has a run made where something is in front.
+fn judge(engine: &Arc<DaemonState>, inboxes: &mut BTreeMap<JobName, Inbox>, looked: Looked) {
+    let Looked { job, poll, found, tells } = looked;
+    let inbox = inboxes.entry(job.clone()).or_default();
+    let often = if tells && found.is_ok() { LOOK_ANYWAY_EVERY } else { LOOK_EVERY };
+    let wait = poll.settles_in().map_or(often, |settles| settles.min(often));
+    // What happened meanwhile is looked at as soon as that says.
+    let due = Instant::now() + wait;
+    inbox.due = Some(inbox.due.map_or(due, |before| before.min(due)));
+    inbox.poll = Some(poll);
+    let trouble = found.as_ref().err().cloned();
+    if let Some(reason) = trouble.as_ref().filter(|_| inbox.trouble != trouble) {
+        let job = job.as_str();
+        tracing::warn!(job, reason, "{job}: the inbox can't be looked at: {reason}");
+    }
+    inbox.trouble = trouble;
+    // While a run is under way, what is in front may be what it is reading.
+    if let Ok(front) = found
+        && engine.runs().of(&job).is_none()
+        && inbox.finds(front, Instant::now())
+    {
+        engine.ask([job]);
     }
 }
 
 fn ended(inboxes: &mut BTreeMap<JobName, Inbox>, job: &JobName) {
     if let Some(inbox) = inboxes.get_mut(job) {
         inbox.ended(Instant::now());
+        // What it did not take, or what came meanwhile.
+        inbox.due = Some(Instant::now() + TOGETHER);
     }
 }
 
-fn look(engine: &Arc<DaemonState>, inboxes: &mut BTreeMap<JobName, Inbox>, looks: &mut JoinSet<Looked>) {
-    let setup = engine.setup();
-    let jobs = setup.config.jobs.iter().filter(|job| job.inbox.is_some());
-    for job in jobs.cloned() {
-        let inbox = inboxes
-            .entry(job.name.clone())
-            .or_insert_with(|| Inbox { poll: Some(Poll::default()), ..Inbox::default() });
+/// Looks at those that are due; returns when the next one is.
+fn look(
+    engine: &Arc<DaemonState>,
+    inboxes: &mut BTreeMap<JobName, Inbox>,
+    (looks, told): (&mut JoinSet<Looked>, &Arc<Notify>),
+    begin: Instant,
+) -> Instant {
+    let (setup, now) = (engine.setup(), Instant::now());
+    let mut next = now + LOOK_ANYWAY_EVERY;
+    let jobs = setup.config.jobs.iter().filter_map(|job| Some((job, job.inbox.as_ref()?)));
+    for (job, options) in jobs {
+        let inbox = inboxes.entry(job.name.clone()).or_insert_with(|| Inbox {
+            poll: Some(Poll::default()),
+            due: Some(begin),
+            ..Inbox::default()
+        });
+        // One that is being looked at is due when that is done.
+        let Some(due) = inbox.due.filter(|_| inbox.poll.is_some()) else { continue };
+        if due > now {
+            next = next.min(due);
+            continue;
+        }
         let Some(mut poll) = inbox.poll.take() else { continue };
+        inbox.due = None;
         let (home, clock) = (setup.config.state.home.clone(), engine.clock().clone());
+        let (job, folder, told, shared) =
+            (job.clone(), options.dir.clone(), Arc::clone(told), Arc::clone(engine.shared()));
         looks.spawn_blocking(move || {
+            // Before the look: what comes after it is told.
+            let tells = shared.folders.watch(&folder, &told);
             let found = poll.front(&job, &home, &clock).map_err(|error| chain(&error));
-            (job.name, poll, found)
+            Looked { job: job.name, poll, found, tells }
         });
     }
+    next
 }
 
 #[cfg(test)]

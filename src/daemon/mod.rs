@@ -25,6 +25,7 @@ mod control;
 mod decisions;
 mod event;
 mod event_loop;
+mod folder_events;
 mod inbox_watch;
 mod monitors;
 mod page;

@@ -7,6 +7,7 @@ use tokio::sync::Notify;
 use super::claims::Claims;
 use crate::clock::Clock;
 use crate::daemon::control::CallerPlaces;
+use crate::daemon::folder_events::FolderEvents;
 use crate::daemon::page::Pages;
 use crate::daemon::runs::RunPlaces;
 use crate::daemon::shutdown::CancelHandle;
@@ -23,6 +24,7 @@ pub(in crate::daemon) struct Shared {
     pub(in crate::daemon) claims: Arc<Claims>,
     pub(in crate::daemon) pages: Pages,
     pub(in crate::daemon) reloads: Reloads,
+    pub(in crate::daemon) folders: FolderEvents,
     /// Stores that may stay open unused.
     pub(in crate::daemon) open_stores_max: usize,
     /// Asks accounts that have not begun yet to give up.
@@ -52,6 +54,7 @@ impl Shared {
             claims: Arc::default(),
             pages: Pages::default(),
             reloads: Reloads::default(),
+            folders: FolderEvents::default(),
             open_stores_max,
             stopping: CancelHandle::new(0),
             hurry: CancelHandle::new(0),

@@ -2,6 +2,7 @@
 
 use std::cell::LazyCell;
 use std::ffi::OsString;
+use std::time::Duration;
 
 use super::staging::Staging;
 use crate::clock::Clock;
@@ -15,6 +16,7 @@ use crate::store::Home;
 #[derive(Default)]
 pub struct Poll {
     watcher: Watcher,
+    settles_in: Option<Duration>,
 }
 
 /// What a run would take first. It is another one once the file changes, or a file comes before it.
@@ -32,12 +34,23 @@ impl Poll {
         // Asked for only where something lies there. What can't be listed of the state is for the run to tell.
         let laid = LazyCell::new(|| Staging::of(home, &job.name).laid().unwrap_or_default());
         let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
-        Ok(match self.watcher.look(&folder, options, clock, &skip)? {
+        let found = self.watcher.look(&folder, options, clock, &skip)?;
+        self.settles_in = None;
+        Ok(match found {
             Look::File(InboxEntry { name, stamp, .. }) | Look::Unfit(InboxEntry { name, stamp, .. }, _) => {
                 Some(Front { name, stamp })
             }
-            Look::Nothing | Look::Unsettled(_) => None,
+            Look::Unsettled(entry) => {
+                self.settles_in = Some(self.watcher.settles_in(&entry, options, clock));
+                None
+            }
+            Look::Nothing => None,
         })
+    }
+
+    /// How long what is in front has to lie still yet, where the last look found that.
+    pub fn settles_in(&self) -> Option<Duration> {
+        self.settles_in
     }
 }
 

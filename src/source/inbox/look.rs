@@ -11,6 +11,9 @@ use super::stamp::Stamp;
 use super::{Refusal, name};
 use crate::clock::Clock;
 
+/// So that what will have settled has, when it is looked.
+const HAIR: Duration = Duration::from_millis(2);
+
 /// What a look at an inbox found to be next.
 #[derive(Debug)]
 pub enum Look {
@@ -62,6 +65,13 @@ impl Watcher {
             Some(reason) => Look::Unfit(entry, reason),
             None => Look::File(entry),
         })
+    }
+
+    /// How long a file that has not settled has to lie still yet.
+    pub fn settles_in(&self, entry: &InboxEntry, options: &Options, clock: &Clock) -> Duration {
+        let still = self.seen.get(&entry.name).map_or(Duration::ZERO, |(_, since)| since.elapsed());
+        let age = entry.stamp.age(clock).unwrap_or(Duration::ZERO);
+        options.settle.saturating_sub(still.max(age)) + HAIR
     }
 }
 
