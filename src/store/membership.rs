@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::Error;
 
 /// A process as one of the workers of a database.
@@ -15,6 +17,13 @@ pub trait Membership: Send + Sync {
     ///
     /// The database could not be asked; how things are is not known.
     fn look(&self, offers: &BTreeSet<String>) -> Result<Workers, Error>;
+
+    /// Who has which account, for a process that takes no part. Blocks.
+    ///
+    /// # Errors
+    ///
+    /// The database could not be asked.
+    fn holders(&self) -> Result<BTreeMap<String, AccountHolder>, Error>;
 
     /// This process takes part no more: what it lets go is another's. Blocks.
     ///
@@ -53,4 +62,6 @@ pub struct AccountHolder {
     pub node: String,
     /// By which the configuration is known under which it is run.
     pub config: Option<String>,
+    /// Since when it has it.
+    pub since: Option<Timestamp>,
 }

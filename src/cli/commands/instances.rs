@@ -1,8 +1,10 @@
 //! `rosterd status --all`: every account on this machine.
 //!
 //! What a daemon runs is asked by its socket, many at a time. Any other account's status is a process of its own: root becomes
-//! the owner of an account's state for good, and two accounts may have two owners.
+//! the owner of an account's state for good, and two accounts may have two owners. Where states lie in a database, that says which
+//! worker has each account.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -11,9 +13,11 @@ use futures_util::{StreamExt as _, TryStreamExt as _};
 use serde_json::{Value, json};
 
 use crate::cli::backend::daemon_client::{self, Relayed};
+use crate::cli::ui::sanitize;
 use crate::cli::ui::screen::marked;
 use crate::cli::ui::{Exit, Failure, Message, Paint, Ui};
-use crate::config::{Instance, is_of_accounts};
+use crate::config::{self, Instance, Needs, is_of_accounts};
+use crate::store::AccountHolder;
 
 /// Accounts that are asked at the same time: as many of a user's commands as a daemon runs at least.
 const AT_ONCE: usize = 8;
@@ -30,6 +34,8 @@ struct InstanceState {
     /// What it wrote: data, and everything else.
     out: String,
     err: String,
+    /// The worker that has it, where its state lies in a database.
+    holder: Option<AccountHolder>,
 }
 
 /// Shows the status of every configuration in a folder.
@@ -44,7 +50,12 @@ pub(crate) async fn status(ui: &Ui, folder: &Path) -> Result<Exit, Failure> {
         let state = ask(ui, name, config).await;
         state.map_err(Failure::failed)
     });
-    let seen: Vec<InstanceState> = asked.buffered(AT_ONCE).try_collect().await?;
+    let mut seen: Vec<InstanceState> = asked.buffered(AT_ONCE).try_collect().await?;
+    let seen = tokio::task::spawn_blocking(move || {
+        add_holders(&mut seen);
+        seen
+    });
+    let seen = seen.await.map_err(Failure::failed)?;
     if ui.json {
         ui.document(&json!({"version": 1, "instances": seen.iter().map(document).collect::<Vec<_>>()}));
     } else {
@@ -88,11 +99,23 @@ pub(crate) fn folder_of(config: &Path) -> &Path {
     }
 }
 
+/// Adds which worker has each account; a database is asked once. One that can't be asked is told of by the status of its accounts.
+fn add_holders(seen: &mut [InstanceState]) {
+    let mut known: BTreeMap<String, BTreeMap<String, AccountHolder>> = BTreeMap::new();
+    for seen in seen {
+        let config = config::load(&seen.config, config::environment(), Needs::State).ok();
+        let Some(membership) = config.and_then(|config| config.state.home.membership()) else { continue };
+        let holders = known.entry(membership.place()).or_insert_with(|| membership.holders().unwrap_or_default());
+        let name = seen.config.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+        seen.holder = name.and_then(|name| holders.get(&name).cloned());
+    }
+}
+
 async fn ask(ui: &Ui, name: String, config: PathBuf) -> io::Result<InstanceState> {
     let form = if ui.json { &["status", "--json"][..] } else { &["status"] };
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if let Some(Relayed { exit, out, err }) = daemon_client::relay(ui, &config, form).await {
-        return Ok(InstanceState { name, config, exit, out: text(&out), err: text(&err) });
+        return Ok(InstanceState { name, config, exit, out: text(&out), err: text(&err), holder: None });
     }
     let mut command = Command::new(std::env::current_exe()?);
     command.arg("--config").arg(&config).args(form).stdin(Stdio::null());
@@ -101,7 +124,7 @@ async fn ask(ui: &Ui, name: String, config: PathBuf) -> io::Result<InstanceState
     let Output { status, stdout, stderr } = ran.map_err(io::Error::other)??;
     // Ended by a signal: no code of its own.
     let exit = status.code().and_then(|code| u8::try_from(code).ok()).unwrap_or(1);
-    Ok(InstanceState { name, config, exit, out: text(&stdout), err: text(&stderr) })
+    Ok(InstanceState { name, config, exit, out: text(&stdout), err: text(&stderr), holder: None })
 }
 
 fn document(seen: &InstanceState) -> Value {
@@ -113,6 +136,7 @@ fn document(seen: &InstanceState) -> Value {
         "exit": seen.exit,
         "status": parsed(&seen.out),
         "error": error,
+        "holder": seen.holder.as_ref().map(|holder| json!({"node": holder.node, "since": holder.since})),
     })
 }
 
@@ -123,6 +147,10 @@ fn show(ui: &Ui, number: usize, seen: &InstanceState) {
     let path = seen.config.display();
     let title = if seen.name.is_empty() { path.to_string() } else { format!("{} ({path})", seen.name) };
     ui.line(ui.paint(Paint::Bold, &title));
+    if let Some(AccountHolder { node, since, .. }) = &seen.holder {
+        let since = since.map_or(String::new(), |since| format!(" since {since:.0}"));
+        ui.line(format!("at {}{since}", sanitize(node)));
+    }
     seen.err.lines().for_each(|line| ui.note(marked(line)));
     seen.out.lines().for_each(|line| ui.line(marked(line)));
 }

@@ -332,7 +332,10 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
     };
     remote.end(ANSWER_MAX).await;
     entrance.close().await;
-    engine.close().await;
+    // The lease of a database is let go, which may wait for that.
+    let (handle, closing) = (tokio::runtime::Handle::current(), Arc::clone(&engine));
+    let closed = tokio::task::spawn_blocking(move || handle.block_on(closing.close())).await;
+    let result = closed.map_err(|error| StartError::BrokenOff(error.to_string())).and(result);
     let what = engine.what();
     engine.span().in_scope(|| tracing::info!("{what} has ended"));
     result

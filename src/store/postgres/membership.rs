@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio_postgres::Row;
 
 use super::connection::{StatementError, Value};
@@ -58,10 +59,11 @@ impl Membership for DatabaseMembership {
               delete from rosterd.worker where id in (
                 select id from rosterd.worker where seen_at < clock_timestamp() - interval '1 hour' for update skip locked))
             select id as worker, offers, began_at > clock_timestamp() - make_interval(secs => $4) as is_new,
-                   null as account, node, null as config
+                   null as account, node, null as config, null::float8 as since
               from rosterd.worker where id <> $1 and seen_at > clock_timestamp() - interval '15 s'
             union all
-            select holder, null, false, name, node, config from rosterd.account where expires_at > clock_timestamp() and holder is not null";
+            select holder, null, false, name, node, config, extract(epoch from since)::float8
+              from rosterd.account where expires_at > clock_timestamp() and holder is not null";
         let own = self.database.worker.clone();
         let values = || {
             let offers = offers.iter().cloned().collect();
@@ -80,17 +82,28 @@ impl Membership for DatabaseMembership {
                     let offers = offers.into_iter().collect();
                     others.insert(worker, OtherWorker { offers, is_new: row.get("is_new") });
                 }
-                None => {
-                    let node = row.get::<_, Option<String>>("node").unwrap_or_else(|| "a worker".to_owned());
-                    held.insert(row.get("account"), AccountHolder { worker, node, config: row.get("config") });
-                }
+                None => _ = held.insert(row.get("account"), holder_of(&row)),
             }
         }
         Ok(Workers { own, others, held })
+    }
+
+    fn holders(&self) -> Result<BTreeMap<String, AccountHolder>, Error> {
+        const HOLDERS: &str =
+            "select name as account, holder as worker, node, config, extract(epoch from since)::float8 as since
+            from rosterd.account where expires_at > clock_timestamp() and holder is not null";
+        let rows = self.ask(HOLDERS, Vec::new)?;
+        Ok(rows.iter().map(|row| (row.get("account"), holder_of(row))).collect())
     }
 
     fn leave(&self) -> Result<(), Error> {
         const LEAVE: &str = "delete from rosterd.worker where id = $1";
         self.ask(LEAVE, || vec![Value::Text(self.database.worker.clone())]).map(drop)
     }
+}
+
+fn holder_of(row: &Row) -> AccountHolder {
+    let node = row.get::<_, Option<String>>("node").unwrap_or_else(|| "a worker".to_owned());
+    let since = row.get::<_, Option<f64>>("since").and_then(|since| Timestamp::from_second(since as i64).ok());
+    AccountHolder { worker: row.get("worker"), node, config: row.get("config"), since }
 }

@@ -254,7 +254,8 @@ impl Drop for Rows {
     fn drop(&mut self) {
         let budget = self.hands_over.lock().unwrap_or_else(PoisonError::into_inner).take().map(|left| left());
         // One that ends in the midst of a takeover is taken over in its turn.
-        if !self.lease.is_lost()
+        // One that ran out meanwhile is free anyway, and its database may be out of reach for each of many accounts.
+        if self.lease.before_sending().is_ok()
             && self.is_settled.load(Ordering::Relaxed)
             && let Err(error) = tenure::release(&self.account, &self.lease, budget.unwrap_or_default())
         {

@@ -8,8 +8,8 @@ use super::testing::{account, database, is_there, named};
 use super::*;
 use crate::store::engine::Engine as _;
 use crate::store::{
-    Batch, Error, ErrorKind, Home, Keyspace, Log, Look, PART_BYTES, Part, Relay as _, Request, RequestKind, Stage,
-    Store, TakenRequest,
+    Batch, Error, ErrorKind, Home, Keyspace, Log, Look, Membership as _, PART_BYTES, Part, Relay as _, Request,
+    RequestKind, Stage, Store, TakenRequest,
 };
 
 fn put(name: &str) -> Batch {
@@ -327,4 +327,60 @@ fn a_request_is_answered_once_by_the_worker_that_has_the_account() {
     assert_eq!(other.look(late, Look { seen: 0, stops: false }).unwrap().stage, Stage::Free);
     assert!(other.take_back(late).unwrap() && other.take_back(late).unwrap(), "no one did it, and no one will");
     drop((takes, rows));
+}
+
+#[test]
+fn what_one_account_waits_for_holds_up_no_other() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let (one, other) = (account(&database), named(&database, "other"));
+    let (_long, short) = (Rows::open(&one).unwrap(), Rows::open(&other).unwrap());
+    let blocker = other_worker(&one);
+    let ask = |account: &Account, statement: &'static str| account.query(statement, Vec::new).map(drop);
+    ask(&blocker, "select pg_advisory_lock(7) where $1 > 0").unwrap();
+    std::thread::scope(|scope| {
+        // As many statements as a bulk load and a removal of two accounts make at once.
+        let waits = [(), (), ()].map(|()| {
+            scope.spawn(|| ask(&one, "select pg_advisory_lock_shared(7), pg_advisory_unlock_shared(7) where $1 > 0"))
+        });
+        let waiting = || database.sql("select count(*) from pg_locks where locktype = 'advisory' and not granted");
+        while waiting() != "3" {
+            std::thread::yield_now();
+        }
+        short.commit(put("a")).unwrap();
+        assert!(waits.iter().all(|wait| !wait.is_finished()), "they still wait");
+        ask(&blocker, "select pg_advisory_unlock(7) where $1 > 0").unwrap();
+        waits.into_iter().for_each(|wait| wait.join().unwrap().unwrap());
+    });
+}
+
+#[test]
+fn workers_see_one_another_and_who_has_what() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let one = account(&database);
+    let (first, second) = (DatabaseMembership::of(&one), DatabaseMembership::of(&other_worker(&one)));
+    let offers = |names: &[&str]| names.iter().map(ToString::to_string).collect::<std::collections::BTreeSet<_>>();
+    assert!(first.look(&offers(&["a", "main"])).unwrap().others.is_empty());
+    let rows = Rows::open(&one).unwrap();
+    let seen = second.look(&offers(&["b"])).unwrap();
+    let others: Vec<_> = seen.others.values().map(|other| (other.offers.clone(), other.is_new)).collect();
+    assert_eq!(others, [(offers(&["a", "main"]), true)]);
+    assert_eq!(seen.held["main"].worker, *seen.others.keys().next().unwrap());
+    assert_eq!(second.holders().unwrap(), seen.held);
+    database.sql("update rosterd.worker set began_at = began_at - interval '1 minute'");
+    let offered = first.look(&offers(&["a"])).unwrap();
+    assert_eq!(
+        offered.others.into_values().map(|other| (other.offers, other.is_new)).collect::<Vec<_>>(),
+        [(offers(&["b"]), false)]
+    );
+    drop(rows);
+    first.leave().unwrap();
+    database.sql("update rosterd.worker set seen_at = seen_at - interval '16 s'");
+    let seen = first.look(&offers(&["a"])).unwrap();
+    assert!(seen.others.is_empty() && seen.held.is_empty(), "{seen:?}");
 }

@@ -161,6 +161,11 @@ fn what_stands_by_is_shown_as_running_elsewhere_and_is_nothing_wrong() {
     let (status, _, health) = get(address, "/healthz");
     assert_eq!(status, 200, "{health}");
     assert!(get(address, "/").2.contains("runs elsewhere"));
+    let folder = accounts.folder();
+    let all = accounts.run(&["status", "--accounts", folder.to_str().unwrap(), "--json"]).json();
+    let of_f = all["instances"].as_array().unwrap().iter().find(|one| one["name"] == "f").unwrap();
+    assert!(of_f["holder"]["node"].as_str().unwrap().starts_with(&node_of(&first)), "{all}");
+    assert!(of_f["holder"]["since"].as_str().unwrap().starts_with("20"), "{all}");
     assert!(first.stop().success());
     eventually("they run here", || get(address, "/metrics").2.contains("rosterd_account_running{account=\"f\"} 1"));
     assert!(second.stop().success());

@@ -61,7 +61,7 @@ impl World {
         let others =
             others.map(|(worker, offers)| (worker.clone(), OtherWorker { offers: offers.clone(), is_new: false }));
         let held = self.held.iter().map(|(account, worker)| {
-            (account.clone(), AccountHolder { worker: worker.clone(), node: String::new(), config: None })
+            (account.clone(), AccountHolder { worker: worker.clone(), node: String::new(), config: None, since: None })
         });
         let seen = Workers { own: own.to_owned(), others: others.collect(), held: held.collect() };
         self.seen.insert(own.to_owned(), seen);
