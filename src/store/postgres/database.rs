@@ -30,6 +30,8 @@ pub(super) struct Database {
     is_prepared: Mutex<bool>,
     renewals: OnceLock<Renewals>,
     desk: OnceLock<Arc<Desk>>,
+    /// The numbers of the accounts, by name, where they are known: a configuration that is read again is of the same account.
+    ids: Mutex<BTreeMap<String, Arc<OnceLock<i32>>>>,
     /// The accounts that this process has, or claims.
     held: Mutex<BTreeMap<i32, Weak<Lease>>>,
     /// This process, by a name of its own.
@@ -48,6 +50,7 @@ impl Database {
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),
             desk: OnceLock::new(),
+            ids: Mutex::default(),
             held: Mutex::default(),
             worker: unique(),
         }
@@ -63,6 +66,12 @@ impl Database {
         let database = Arc::new(Self::new(options));
         open.insert(name, Arc::downgrade(&database));
         database
+    }
+
+    /// Where the number of an account is kept.
+    fn id_of(&self, name: &str) -> Arc<OnceLock<i32>> {
+        let mut ids = self.ids.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(ids.entry(name.to_owned()).or_default())
     }
 
     /// The connection, once the tables are known to be there.
@@ -140,7 +149,9 @@ pub struct Account {
 impl Account {
     /// The account of this name; connects to nothing. `spill_dir` is a folder for what may be lost.
     pub fn new(options: &DatabaseOptions, name: &str, spill_dir: PathBuf) -> Self {
-        Self { database: Database::of(options), name: name.to_owned(), id: Arc::default(), spill_dir, node: host() }
+        let database = Database::of(options);
+        let id = database.id_of(name);
+        Self { database, name: name.to_owned(), id, spill_dir, node: host() }
     }
 
     /// The same for a machine that is called otherwise than it calls itself; other characters than those of a host's name become

@@ -252,7 +252,11 @@ pub(super) fn number(space: Keyspace) -> i16 {
 
 impl Drop for Rows {
     fn drop(&mut self) {
-        let budget = self.hands_over.lock().unwrap_or_else(PoisonError::into_inner).take().map(|left| left());
+        let left = self.hands_over.lock().unwrap_or_else(PoisonError::into_inner).take();
+        // Where no one asked for what the process before left of it, nothing was sent since.
+        let before =
+            || self.predecessor.lock().unwrap_or_else(PoisonError::into_inner).take()?.budget.map(|(budget, _)| budget);
+        let budget = left.map(|left| left()).or_else(before);
         // One that ends in the midst of a takeover is taken over in its turn.
         // One that ran out meanwhile is free anyway, and its database may be out of reach for each of many accounts.
         if self.lease.before_sending().is_ok()

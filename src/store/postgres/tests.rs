@@ -157,6 +157,31 @@ fn a_takeover_that_ends_half_way_is_one_for_the_next_worker_too() {
 }
 
 #[test]
+fn a_configuration_that_is_read_again_may_send_by_the_lease_that_this_process_has() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let rows = Rows::open(&account(&database)).unwrap();
+    assert!(account(&database).send_permit()().is_ok());
+    drop(rows);
+    assert!(account(&database).send_permit()().is_err());
+}
+
+#[test]
+fn what_is_left_of_the_budget_goes_on_through_a_tenure_that_sends_nothing() {
+    if !is_there() {
+        return;
+    }
+    let account = account(&database());
+    let rows = Rows::open(&account).unwrap();
+    rows.hands_over(Box::new(|| b"budget".to_vec()));
+    drop(rows);
+    drop(Rows::open(&account).unwrap());
+    assert_eq!(Rows::open(&account).unwrap().predecessor().unwrap().budget.unwrap().0, b"budget");
+}
+
+#[test]
 fn an_account_does_not_see_the_rows_documents_and_lines_of_another() {
     if !is_there() {
         return;
