@@ -9,6 +9,7 @@
 
 use crate::api::BudgetPlace;
 use crate::config::Config;
+use crate::crash;
 use crate::mirror;
 use crate::record::Target;
 use crate::store::{self, Batch, Predecessor, Store};
@@ -20,6 +21,7 @@ pub fn open_store(config: &Config) -> Result<Store, store::Error> {
     if let Some(Predecessor { budget: left, is_lost, sends_for }) = store.predecessor() {
         match left {
             Some((left, age)) => budget.take_over(&left, age),
+            None if crash::all_arrived() => {}
             None => budget.count_as_spent(sends_for),
         }
         // What a further credential has left is not handed over.

@@ -57,3 +57,16 @@ pub const fn point(_name: &str) {}
 pub const fn term(full: Duration) -> Duration {
     full
 }
+
+/// Whether a test knows that nothing is under way any more that an ended process sent (`ROSTERD_CRASH_ALL_ARRIVED`).
+#[cfg(feature = "crash-points")]
+pub fn all_arrived() -> bool {
+    std::env::var_os("ROSTERD_CRASH_ALL_ARRIVED").is_some()
+}
+
+/// Whether a test knows that nothing is under way any more that an ended process sent.
+#[cfg(not(feature = "crash-points"))]
+#[inline(always)]
+pub const fn all_arrived() -> bool {
+    false
+}

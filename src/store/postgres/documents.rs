@@ -4,6 +4,7 @@ use std::io;
 
 use super::connection::Value;
 use super::database::Account;
+use crate::crash::point;
 
 impl Account {
     pub(in crate::store) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
@@ -16,7 +17,9 @@ impl Account {
         const REPLACE: &str = "insert into rosterd.document (account, name, bytes) values ($1, $2, $3)
             on conflict (account, name) do update set bytes = excluded.bytes";
         let values = || vec![Value::Text(name.to_owned()), Value::Bytes(bytes.to_vec())];
-        self.query(REPLACE, values).map(drop).map_err(io::Error::other)
+        self.query(REPLACE, values).map_err(io::Error::other)?;
+        point("document: on disk");
+        Ok(())
     }
 
     /// Where the answer is lost and the document is there, it counts as one that was there before.
@@ -24,12 +27,16 @@ impl Account {
         const WRITE: &str = "insert into rosterd.document (account, name, bytes) values ($1, $2, $3)
             on conflict (account, name) do nothing returning name";
         let values = || vec![Value::Text(name.to_owned()), Value::Bytes(bytes.to_vec())];
-        Ok(!self.query(WRITE, values).map_err(io::Error::other)?.is_empty())
+        let made = self.query(WRITE, values).map_err(io::Error::other)?;
+        point("document: on disk");
+        Ok(!made.is_empty())
     }
 
     pub(in crate::store) fn remove(&self, name: &str) -> io::Result<()> {
         const REMOVE: &str = "delete from rosterd.document where account = $1 and name = $2";
-        self.query(REMOVE, || vec![Value::Text(name.to_owned())]).map(drop).map_err(io::Error::other)
+        self.query(REMOVE, || vec![Value::Text(name.to_owned())]).map_err(io::Error::other)?;
+        point("document: removed");
+        Ok(())
     }
 
     pub(in crate::store) fn list(&self, folder: &str) -> io::Result<Vec<String>> {

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use super::connection::Value;
 use super::database::{Account, unique};
+use crate::crash::point;
 use crate::store::Batch;
 use crate::store::log_engine::{LineFate, LineJudge, LogEngine};
 
@@ -45,7 +46,10 @@ impl LogEngine for DatabaseLog {
         // Where an answer is lost the statement is repeated, and the mark shows whether the line is there.
         let mark = unique();
         let values = || vec![Value::Text(segment.to_owned()), Value::Text(line.to_owned()), Value::Text(mark.clone())];
-        self.0.query(APPEND, values).map(drop).map_err(io::Error::other)
+        point("audit: before a line");
+        self.0.query(APPEND, values).map_err(io::Error::other)?;
+        point("audit: a line is on disk");
+        Ok(())
     }
 
     fn append_with(&self, batch: &mut Batch, segment: &str, line: &str) -> io::Result<()> {

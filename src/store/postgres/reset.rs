@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use super::bulk::replace_all;
 use super::database::Account;
 use super::rows::Rows;
+use crate::crash::point;
 use crate::store::engine::Engine as _;
 use crate::store::old_store::{OldStore, ResetOutcome};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
@@ -37,7 +38,9 @@ pub(in crate::store) fn reset<T, E: From<Error>>(
     }
     let (batch, seen) = keep(&OldStore::of(&place, Some(&rows), unreadable, damage.as_ref()))?;
     let Some(batch) = batch else { return Ok(Some(ResetOutcome { damage, seen, is_dropped: false })) };
+    point("rebuild: before the new store");
     replace_all(&rows, batch).map_err(|kind| rows.error(kind))?;
+    point("rebuild: the new store is in its place");
     // An empty state lists the service as a whole.
     rows.settled();
     Ok(Some(ResetOutcome { damage, seen, is_dropped: true }))

@@ -8,7 +8,7 @@ use super::database::Account;
 use super::deadline;
 use super::lease::{self, Lease, Tenure, WRITE_UNTIL};
 use super::timeline::timeline;
-use crate::crash::term;
+use crate::crash::{point, term};
 use crate::store::ErrorKind;
 use crate::store::tenure::{Objections, Predecessor, Terms};
 
@@ -60,6 +60,7 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
     ];
     let rows = account.query_once(CLAIM, values)?;
     let Some(row) = rows.first() else { return Err(ErrorKind::Leased { node: holder(account)? }) };
+    point("lease: claimed");
     let holder = account.database.worker.clone();
     let tenure = Tenure { account: account.id()?, holder, epoch: row.get("epoch"), timeline: row.get("timeline") };
     let lease = Lease::new(tenure, asked, Duration::from_secs_f64(row.get("settle")));
@@ -118,5 +119,8 @@ pub(super) fn release(account: &Account, lease: &Lease, budget: Vec<u8>) -> Resu
     lease.lose();
     let values =
         || vec![Value::Text(lease.tenure.holder.clone()), Value::Big(lease.tenure.epoch), Value::Bytes(budget.clone())];
-    account.query(RELEASE, values).map(drop)
+    point("lease: before it is released");
+    account.query(RELEASE, values)?;
+    point("lease: released");
+    Ok(())
 }
