@@ -1,6 +1,5 @@
 //! Faults of the regression list and incidents of the field that no other file is about, each under its number or name.
 
-use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
@@ -27,7 +26,7 @@ fn boss(numbers: std::ops::Range<usize>, first: usize) -> String {
 fn fault_15_with_the_state_gone_no_one_is_made_no_one_removed_and_true_differences_are_written() {
     let world = World::synced(deleting(""), 10);
     world.person(90, "Foreign");
-    fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     assert_eq!(world.sync_of(boss(1..9, 1)).expect(0).writes(), (0, 1, 0));
     assert_eq!(world.staff().len(), 11);
 }

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 mod blocks;
 mod dependencies;
+mod folders;
 mod links;
 mod lists;
 mod messages;

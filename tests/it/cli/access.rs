@@ -5,10 +5,20 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::support::config::OfAFolder;
 use crate::support::{Config, Ran, World, people};
 
 fn world() -> World {
-    let world = World::default();
+    world_of(Config::default())
+}
+
+/// The same whose state lies in a folder.
+fn in_a_folder(why: OfAFolder) -> World {
+    world_of(Config::default().in_a_folder(why))
+}
+
+fn world_of(config: Config) -> World {
+    let world = World::of(config);
     world.csv(people(1..4));
     world
 }
@@ -169,7 +179,7 @@ fn systemd_credentials_are_found_by_their_name() {
 
 #[test]
 fn the_environment_overrides_the_file() {
-    let world = world();
+    let world = in_a_folder(OfAFolder::Place);
     world.edit_config(&world.service().url(), "https://api.example.com/v1");
     let url = world.service().url();
     let ran = run(world
@@ -199,7 +209,7 @@ fn the_file_may_be_named_by_the_environment() {
 
 #[test]
 fn law_2_a_state_folder_belongs_to_one_account() {
-    let one = World::synced(Config::default(), 3);
+    let one = World::synced(Config::default().in_a_folder(OfAFolder::Place), 3);
     let other = World::default();
     one.edit_config(&one.service().url(), &other.service().url());
     for command in ["sync", "plan"] {
@@ -213,7 +223,7 @@ fn law_2_a_state_folder_belongs_to_one_account() {
 
 #[test]
 fn law_11_nothing_in_the_state_folder_has_bits_for_others() {
-    let world = world();
+    let world = in_a_folder(OfAFolder::Rights);
     let binary = env!("CARGO_BIN_EXE_rosterd");
     for arguments in ["plan", "sync", "plan", "status"] {
         let script = format!("umask 000; exec {binary} --config config.toml {arguments}");
@@ -230,7 +240,7 @@ fn law_11_nothing_in_the_state_folder_has_bits_for_others() {
 
 #[test]
 fn fault_18_a_file_in_place_of_the_state_folder_exits_2_with_its_path() {
-    let world = world();
+    let world = in_a_folder(OfAFolder::Rights);
     world.put("state", b"a file");
     let ran = world.run(&["sync"]).expect(2);
     assert!(ran.err.contains(world.state().to_str().unwrap()), "{ran:?}");
@@ -256,7 +266,7 @@ fn as_nobody(world: &World, arguments: &[&str]) -> Option<Command> {
 #[test]
 fn fault_18_a_state_folder_without_leave_to_write_exits_2_with_its_path() {
     for bits in [0o500, 0o000] {
-        let world = world();
+        let world = in_a_folder(OfAFolder::Rights);
         fs::create_dir(world.state()).unwrap();
         mode(&world.state(), bits);
         let Some(mut command) = as_nobody(&world, &["sync"]) else { return };
@@ -277,7 +287,7 @@ fn is_root(world: &World) -> bool {
 
 #[test]
 fn fault_18_a_state_folder_of_another_owner_exits_2_with_its_path() {
-    let world = world();
+    let world = in_a_folder(OfAFolder::Rights);
     if !is_root(&world) {
         assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
         return;
@@ -325,7 +335,7 @@ fn root_trusts_no_file_on_disk_on_who_owns_the_state() {
         }),
     ];
     for (case, lay) in cases {
-        let world = world();
+        let world = in_a_folder(OfAFolder::Rights);
         if !is_root(&world) {
             assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
             return;
@@ -375,7 +385,7 @@ fn check_changes_nothing() {
 #[test]
 fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
     const NOBODY: u32 = 65_534;
-    let world = world();
+    let world = in_a_folder(OfAFolder::Rights);
     if !is_root(&world) {
         assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
         return;

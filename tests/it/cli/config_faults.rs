@@ -2,11 +2,21 @@
 
 use std::fs;
 
+use crate::support::config::OfAFolder;
 use crate::support::{Config, World, people};
 
 fn world() -> World {
+    world_of(Config::default())
+}
+
+/// The same whose state lies in a folder.
+fn in_a_folder() -> World {
+    world_of(Config::default().in_a_folder(OfAFolder::Place))
+}
+
+fn world_of(config: Config) -> World {
     let rest = "[job.leavers]\naction = \"keep\"\ngrace = \"24h\"\n[job.guard]\nmax_leavers = \"2%\"\n";
-    let world = World::of(Config::rest(rest));
+    let world = World::of(Config { rest: rest.into(), ..config });
     world.csv(people(1..4));
     world
 }
@@ -71,7 +81,7 @@ fn fault_101_a_mistake_is_named_with_line_and_key() {
         ("name = \"staff\"", "name = \"\"", &["name"]),
     ];
     for (right, wrong, words) in table {
-        let world = world();
+        let world = in_a_folder();
         let (spoiled, line) = spoiled(&world, right, wrong);
         world.put_config(&spoiled);
         let ran = world.run(&["sync"]);

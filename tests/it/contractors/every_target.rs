@@ -190,7 +190,7 @@ fn law_9_an_empty_state_folder_makes_nothing_twice_in_any_target() {
         let world = world(case, &["one"]);
         put(&world, "one", "a");
         world.sync().expect(0);
-        std::fs::remove_dir_all(world.state()).unwrap();
+        world.lose_state();
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{}", case.target);
         expect_each_once(&world, case, "a");
     }

@@ -113,7 +113,7 @@ fn law_8_what_names_nothing_is_rejected_by_itself() {
 fn law_9_an_empty_state_folder_gives_no_one_a_second_one() {
     let world = world("");
     world.sync_of(HEADER.to_owned() + THREE).expect(0);
-    std::fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     assert_eq!(holders(&world).len(), 3);
 }

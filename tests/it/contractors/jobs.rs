@@ -217,7 +217,7 @@ fn law_9_an_empty_state_folder_makes_nothing_twice() {
     let text = file((0..30).map(|person| (person, person % 4)));
     world.csv(&text);
     assert_eq!(world.sync().expect(0).writes(), (64, 0, 0));
-    std::fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     expect_nothing_twice(&world, 30, 4, 30);
     expect_rest(&world, &text);

@@ -5,7 +5,7 @@ use std::fs;
 use std::thread::sleep;
 use std::time::Duration;
 
-use rosterd::store::{Batch, ErrorKind, MetaKey, Store};
+use rosterd::store::{ErrorKind, Store};
 use rustix::process::Signal;
 use serde_json::json;
 
@@ -21,12 +21,7 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
     world.sync().expect(0);
-    let store = world.store();
-    let later = store.meta::<u32>(MetaKey::Format).unwrap().unwrap() + 1;
-    let mut batch = Batch::default();
-    batch.put_meta(MetaKey::Format, &later);
-    store.commit(batch).unwrap();
-    drop(store);
+    let later = world.make_later();
     let writes = world.service().writes();
     for arguments in [&["sync"][..], &["run"], &["plan"], &["status"], &["approve", "staff"]] {
         let ran = world.run(arguments).expect(1);
@@ -34,7 +29,7 @@ fn fault_17_and_113_a_state_of_a_later_version_exits_1_and_stays_as_it_is() {
     }
     assert_eq!(world.service().writes(), writes);
     // Nothing was thrown away: its damage can still be reported.
-    let error = Store::open(world.state()).err().unwrap();
+    let error = Store::open(world.home()).err().unwrap();
     assert!(matches!(error.kind, ErrorKind::Newer { format } if format == later), "{error}");
 }
 

@@ -8,6 +8,7 @@ use rosterd::sandbox::Options;
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::inbox::{Inbox, inbox_of};
+use crate::support::config::OfAFolder;
 use crate::support::daemon::eventually;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people, row};
@@ -75,7 +76,7 @@ fn what_is_released_is_sent_at_once_and_the_audit_file_says_who_did_it() {
     assert!(approved.err.contains("sent now"), "{approved:?}");
     eventually("they are removed", || world.staff().len() == 10);
     let user = rosterd::history::user_named(rustix::process::getuid().as_raw(), None);
-    let audit = std::fs::read_to_string(world.audit_file()).unwrap();
+    let audit = world.audit();
     let line = audit.lines().find(|line| line.contains("\"approved\"")).unwrap();
     assert!(line.contains(&format!("\"by\":\"{user}\"")), "{line}");
 }
@@ -177,7 +178,7 @@ fn forgetting_and_rebuilding_make_the_daemon_s_runs_give_way_and_it_works_on() {
 
 #[test]
 fn a_plan_uses_the_caller_s_configuration_and_its_file_is_the_caller_s() {
-    let world = World::of(Config::served("", ""));
+    let world = World::of(Config::served("", "").in_a_folder(OfAFolder::Place));
     world.csv(people(1..4));
     let _daemon = world.daemon();
     world.sync().expect(0);

@@ -17,7 +17,7 @@ fn a_daemon_waits_for_a_command_that_has_the_state() {
     let mut command = world.command(&["run"]);
     command.env("NOTIFY_SOCKET", &manager.path).stderr(std::process::Stdio::null());
     let mut daemon = command.spawn().unwrap();
-    assert!(manager.expect("STATUS=waiting").contains(&format!("in use by process {}", std::process::id())));
+    assert!(manager.expect("STATUS=waiting").contains(&format!("process {}", std::process::id())));
     drop(store);
     manager.expect("READY=1");
     world.sync().expect(0);

@@ -3,19 +3,27 @@
 use std::fs;
 use std::path::Path;
 
-use rosterd::store::{Batch, MetaKey};
 use serde_json::Value;
 
 use crate::monitoring::notices::Listener;
-use crate::support::config::CONTROL;
+use crate::support::config::{CONTROL, OfAFolder};
 use crate::support::daemon::eventually;
 use crate::support::{Config, World, people};
 
 /// A world that is in step, with notices, and the listener that receives them.
 fn world() -> (World, Listener) {
+    world_of(Config::default())
+}
+
+/// The same whose state lies in a folder.
+fn in_a_folder() -> (World, Listener) {
+    world_of(Config::default().in_a_folder(OfAFolder::Damage))
+}
+
+fn world_of(config: Config) -> (World, Listener) {
     let web = Listener::start(Listener::http);
     let rest = format!("{CONTROL}[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
-    (World::synced(Config::rest(&rest), 3), web)
+    (World::synced(Config { rest, ..config }, 3), web)
 }
 
 /// The notices since the last call.
@@ -50,7 +58,7 @@ fn expect_recovery(world: &World, web: &Listener) {
 
 #[test]
 fn fault_12_a_damaged_state_is_notified_once_and_so_is_its_recovery() {
-    let (world, web) = world();
+    let (world, web) = in_a_folder();
     let commits = world.state().join("commits");
     let whole = fs::read(&commits).unwrap();
     fs::write(&commits, [0xff; 64]).unwrap();
@@ -67,9 +75,7 @@ fn fault_12_a_damaged_state_is_notified_once_and_so_is_its_recovery() {
 #[test]
 fn fault_17_a_state_of_a_later_version_is_notified_once() {
     let (world, web) = world();
-    let mut batch = Batch::default();
-    batch.put_meta(MetaKey::Format, &99_u32);
-    world.store().commit(batch).unwrap();
+    world.make_later();
     let all = started_thrice(&world, &web, 1);
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0]["text"].as_str().unwrap().contains("later version"), "{all:?}");
@@ -77,7 +83,7 @@ fn fault_17_a_state_of_a_later_version_is_notified_once() {
 
 #[test]
 fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again() {
-    let (world, web) = world();
+    let (world, web) = in_a_folder();
     let path = world.config_path();
     let whole = fs::read_to_string(&path).unwrap();
     for broken in [
@@ -132,11 +138,10 @@ fn fault_20_a_state_that_a_command_has_for_itself_is_no_news_before_five_minutes
     world.run(&["run"]).expect(11);
     assert_eq!(told(&web), [Value::Null; 0]);
     // As it is when that has gone on for long.
-    let path = world.state().join("notices.json");
-    let mut book: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    let mut book: Value = serde_json::from_str(&world.document("notices.json")).unwrap();
     let since = rosterd::clock::Clock::system().now() - jiff::SignedDuration::from_mins(6);
     book["told"]["down"]["since"] = since.to_string().into();
-    fs::write(&path, book.to_string()).unwrap();
+    world.home().replace("notices.json", book.to_string().as_bytes()).unwrap();
     let all = started_thrice(&world, &web, 11);
     assert_eq!(all.len(), 1, "{all:?}");
     assert!(all[0]["text"].as_str().unwrap().contains("in use by process"), "{all:?}");

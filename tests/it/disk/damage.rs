@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::disk::full::Mounted;
+use crate::support::config::OfAFolder;
 use crate::support::{Config, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
 /// Thirty people in step; then one got another title, one is gone and one is new.
 fn world() -> World {
-    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 30);
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 30);
     world.csv(wanted());
     world
 }
@@ -109,7 +110,7 @@ fn law_9_fault_12_bytes_flipped_or_cut_anywhere_are_an_error_or_nothing_and_a_re
 
 #[test]
 fn law_9_fault_16_a_state_restored_from_a_backup_undoes_no_work_of_others() {
-    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 30);
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 30);
     let aside = world.dir().join("aside");
     copy(&world.state(), &aside);
     assert_eq!(world.sync_of(wanted()).expect(0).writes(), (1, 1, 1));
@@ -122,7 +123,8 @@ fn law_9_fault_16_a_state_restored_from_a_backup_undoes_no_work_of_others() {
 
 #[test]
 fn fault_16_a_mass_reversal_by_an_old_file_over_an_old_state_is_held() {
-    let mut world = World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n"), 30);
+    let mut world =
+        World::synced(Config::rest("[job.guard]\nmax_updates = \"off\"\n").in_a_folder(OfAFolder::Damage), 30);
     let aside = world.dir().join("aside");
     copy(&world.state(), &aside);
     let moved = (1..11).fold(people(1..31), |text, number| text.replace(&row(number, "Clerk"), &row(number, "Boss")));
@@ -135,7 +137,7 @@ fn fault_16_a_mass_reversal_by_an_old_file_over_an_old_state_is_held() {
 
 #[test]
 fn fault_16_a_whole_state_folder_laid_back_with_the_old_file_undoes_nothing_until_a_person_says_so() {
-    let mut world = World::synced(Config::rest(LEAVE_AT_ONCE), 60);
+    let mut world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 60);
     world.reconfigure(|config| Config {
         rest: format!("{LEAVE_AT_ONCE}[job.guard]\nmax_updates = \"off\"\n"),
         ..config
@@ -216,7 +218,7 @@ fn is_root(world: &World) -> bool {
 
 #[test]
 fn fault_9_a_full_disk_stops_the_run_and_the_next_one_with_space_finishes() {
-    let world = World::with(rosterd::sandbox::Options::default(), Config::rest(LEAVE_AT_ONCE));
+    let world = World::of(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Disk));
     fs::create_dir(world.state()).unwrap();
     let Some(_mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };
     world.csv(people(1..30));

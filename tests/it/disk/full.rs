@@ -10,6 +10,7 @@ use rosterd::store::{Batch, ErrorKind, Keyspace, Store, Table};
 use rustix::process::Signal;
 
 use crate::monitoring::notices::Listener;
+use crate::support::config::OfAFolder;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
 use crate::support::{Config, World, people};
@@ -114,7 +115,7 @@ fn fault_9_a_disk_that_is_full_while_the_state_is_made_or_opened_damages_nothing
 #[test]
 fn fault_9_a_daemon_whose_disk_was_full_goes_on_by_itself_once_there_is_room() {
     let every_second = "schedule = \"* * * * * *\"\n";
-    let world = World::of(Config::served(every_second, ""));
+    let world = World::of(Config::served(every_second, "").in_a_folder(OfAFolder::Disk));
     fs::create_dir(world.state()).unwrap();
     let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };
     world.csv(people(1..10));
@@ -150,7 +151,7 @@ fn fault_9_a_full_disk_is_shown_and_notified_and_a_pause_works_wherever_the_disk
         let hook = Listener::start(Listener::http);
         let rest = format!("[status]\nlisten = \"{address}\"\n[notify]\nwebhook = \"http://{}/hook\"\n", hook.address);
         let path = if matches!(meets, Meets::Copy) { "inbox" } else { "staff.csv" };
-        let world = World::of(Config { path: path.into(), ..Config::served("", &rest) });
+        let world = World::of(Config { path: path.into(), ..Config::served("", &rest) }.in_a_folder(OfAFolder::Disk));
         fs::create_dir(world.state()).unwrap();
         fs::create_dir(world.dir().join("inbox")).unwrap();
         let Some(mounted) = Mounted::over(&world.state(), "size=24m,mode=0700") else { return };

@@ -9,6 +9,7 @@ use std::process::Command;
 
 use rosterd::sandbox::Options;
 
+use crate::support::config::OfAFolder;
 use crate::support::daemon::eventually;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people};
@@ -71,7 +72,8 @@ fn fault_8_the_power_fails_again_and_again_and_no_one_is_lost_or_doubled() {
     const PEOPLE: usize = 120;
     let options = Options { accept_duplicates: true, ..Options::default() };
     let rest = "[job.guard]\nmax_updates = \"off\"\n";
-    let mut world = World::with(options, Config { api: EIGHT_IN_FLIGHT.into(), ..Config::rest(rest) });
+    let mut world =
+        World::with(options, Config { api: EIGHT_IN_FLIGHT.into(), ..Config::rest(rest) }.in_a_folder(OfAFolder::Disk));
     let Some(disk) = Disk::under(&world) else {
         assert!(std::env::var_os("CI").is_none(), "in CI root must have loop devices, mkfs.ext4 and xfs_io");
         eprintln!("skipped: needs root, a loop device, mkfs.ext4 and xfs_io (package xfsprogs)");

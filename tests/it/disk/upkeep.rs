@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::config::OfAFolder;
 use crate::support::daemon::{Daemon, eventually};
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, Ran, World, people};
@@ -30,7 +31,7 @@ fn copy(from: &Path, to: &Path) -> bool {
 /// A daemon that is in the middle of sending 80 people: 20 were carried out, of which 8 are not answered.
 fn busy() -> (World, Daemon) {
     let config = Config { api: EIGHT_IN_FLIGHT.into(), ..Config::served("", "") };
-    let world = World::of(config);
+    let world = World::of(config.in_a_folder(OfAFolder::Disk));
     world.csv(people(1..81));
     world.faults(&["staff.create hold after=12"]);
     let daemon = world.daemon();

@@ -1,7 +1,5 @@
 //! Identity: new keys, shared emails, other people's ids, jobs under another name.
 
-use std::fs;
-
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
@@ -206,7 +204,7 @@ fn law_9_who_could_not_be_found_again_is_not_created_without_an_approval() {
     assert_eq!(world.sync().expect(4).writes(), (3, 0, 0));
     world.run(&["approve", "staff", "P00003"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
-    fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nobody is doubled by a lost state");
     assert_eq!(world.staff().len(), 4);
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rosterd::api::Client;
+use rosterd::api::{BudgetPlace, Client};
 use rosterd::clock::Clock;
 use rosterd::config::{self, Job};
 use rosterd::operator::{self, Chosen};
@@ -12,15 +12,16 @@ use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::Store;
 
 use super::history::Moment;
-use crate::support::inside::{self, open_store};
+use crate::support::inside::{self, begin_tenure};
 use crate::support::site::memory;
 use crate::support::{Config, Site, shown};
 
 /// A service, a state folder, and the configuration of one job.
 pub(super) struct Machine {
-    pub(super) site: Site,
+    // Its connections end before the site leaves the database to others.
     pub(super) config: config::Config,
     pub(super) clock: Clock,
+    pub(super) site: Site,
 }
 
 pub(super) type Decide = fn(&Store, &Clock, &Job, &Chosen<'_>) -> Result<Vec<Key>, operator::DecisionError>;
@@ -32,6 +33,7 @@ impl Machine {
         let options = Options { accept_duplicates: true, clock: shown(&clock), ..Options::default() };
         let config = Config { api: "requests_per_minute = 1000000\ntimeout = \"20s\"\n".into(), ..config };
         let site = Site::start(memory(), options, config).await;
+        site.settle_at_once();
         Self { config: site.checked(), site, clock }
     }
 
@@ -44,19 +46,27 @@ impl Machine {
     }
 
     pub(super) fn store(&self) -> Store {
-        open_store(&self.config.state.home)
+        begin_tenure(&self.config)
     }
 
-    /// The engine's way to the service; of a run of its own.
+    /// The engine's way to the service; of a run of its own. Where workers take turns, a budget of its own too: after a takeover
+    /// all of it counts as spent for a minute, by the clock of the machine.
     pub(super) fn client(&self) -> Client {
-        Client::new(&self.config.api, &self.clock).unwrap()
+        let mut options = self.config.api.clone();
+        if matches!(options.budget, BudgetPlace::Shared(_)) {
+            options.budget = BudgetPlace::Own;
+        }
+        Client::new(&options, &self.clock).unwrap()
     }
 
     /// One run of the engine; `None` where the process died.
     pub(super) async fn run(&self, client: &Client, narrow: &KeyFilter, killed: Option<Moment>) -> Option<Report> {
         let death = async {
             match killed {
-                Some(moment) => moment.comes(client, || false).await,
+                Some(moment) => {
+                    moment.comes(client, || false).await;
+                    self.site.lose_holder();
+                }
                 None => std::future::pending().await,
             }
         };

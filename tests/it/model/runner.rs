@@ -15,6 +15,8 @@ use std::time::Duration;
 use proptest::strategy::{Strategy, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use crate::support::kept;
+
 /// So far time jumps at once. An answer takes a few jumps.
 const JUMP: Duration = Duration::from_millis(5);
 /// How often a history that breaks a law is made shorter, or longer again.
@@ -67,8 +69,9 @@ fn first_broken<S: Strategy>(
 ) -> Option<usize> {
     let (next, found) = (AtomicUsize::new(seeds.start), Mutex::new(None));
     thread::scope(|scope| {
-        // The storage library works on threads of its own, and is waited for.
-        for _ in 0..2 * thread::available_parallelism().map_or(2, usize::from).min(4) {
+        // The storage library works on threads of its own, and a database in processes: they are waited for.
+        let beside = if kept::is_asked_for() { 6 } else { 2 };
+        for _ in 0..beside * thread::available_parallelism().map_or(2, usize::from).min(4) {
             scope.spawn(|| {
                 while found.lock().unwrap().is_none() {
                     let seed = next.fetch_add(1, Ordering::SeqCst);

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::time::Duration;
 
 use jiff::SignedDuration;
@@ -131,7 +130,7 @@ impl World {
             Step::Approve => drop(self.decide(operator::approve, None)),
             Step::Reject { which } => drop(self.decide(operator::reject, Some(*which))),
             Step::Lose => {
-                fs::remove_dir_all(self.machine.site.state()).unwrap_or_default();
+                self.machine.site.lose_state();
                 self.seen.clear();
             }
             Step::Wait { hours } => self.machine.clock.advance(SignedDuration::from_hours(i64::from(*hours))),

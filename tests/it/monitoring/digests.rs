@@ -95,7 +95,7 @@ fn a_summary_says_what_waits_and_names_people_only_where_that_is_asked_for() {
         assert!(text.contains("1 changes (set ") && text.contains("rosterd approve staff"), "{text}");
         assert!(text.contains("ended as held"), "{text}");
         assert_eq!(text.contains("Person 1 (P00001)"), names, "{text}");
-        let kept = std::fs::read_to_string(told.world.state().join("notices.json")).unwrap();
+        let kept = told.world.document("notices.json");
         assert!(!kept.contains("Person") && !kept.contains("P0000"), "{kept}");
     }
 }

@@ -134,7 +134,7 @@ impl Seen<'_> {
         self.runtime.block_on(teller.look(&self.world.snapshot()));
         self.runtime.block_on(teller.deliver(Clock::system().now()));
         let (documents, mails) = (self.web.heard().concat(), self.mail.heard().concat());
-        let book = std::fs::read_to_string(self.world.state().join("notices.json")).unwrap();
+        let book = self.world.document("notices.json");
         let served = Served::of(self.world);
         let [page, metrics, health] = ["/", "/metrics", "/healthz"].map(|path| served.get(path).2);
         for (what, text) in [

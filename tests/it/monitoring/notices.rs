@@ -195,7 +195,7 @@ fn law_11_notices_name_no_one() {
     assert_eq!((documents.len(), mails.len()), (1, 1));
     let text = format!("{documents:?}{mails:?}");
     assert!(!text.to_lowercase().contains("canary"), "{text}");
-    let book = std::fs::read_to_string(told.world.state().join("notices.json")).unwrap();
+    let book = told.world.document("notices.json");
     assert!(!book.to_lowercase().contains("canary"), "{book}");
 }
 
@@ -281,7 +281,7 @@ fn a_person_who_is_forgotten_leaves_no_trace_in_notices() {
     told.world.csv(people(1..5) + BAD);
     told.world.sync().expect(3);
     let _ = told.tell(&mut told.teller());
-    let book = || std::fs::read_to_string(told.world.state().join("notices.json")).unwrap();
+    let book = || told.world.document("notices.json");
     assert!(!book().contains("\"rejected\":[]"), "{}", book());
     told.world.run(&["forget", "P00001"]).expect(0);
     assert!(book().contains("\"rejected\":[]"), "{}", book());

@@ -13,6 +13,7 @@ use rosterd::record::{JobName, RemoteId};
 use rosterd::status::{Budget, Health, JobView, Running, Snapshot, UnreachableChannel, metrics, page};
 
 use crate::monitoring::browser::{browser, look, picture};
+use crate::support::inside::begin_tenure;
 use crate::support::looked::Served;
 use crate::support::{Config, HEADER, World, people};
 
@@ -290,6 +291,7 @@ fn requests_are_counted_by_outcome_and_duration() {
     let world = World::synced(Config::default(), 1);
     let config = world.checked();
     let clock = rosterd::clock::Clock::system();
+    let _tenure = begin_tenure(&config);
     let client = rosterd::api::Client::new(&config.api, &clock).unwrap();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let staff = Api::<Staff>::root();

@@ -4,15 +4,11 @@ use std::fs;
 
 use serde_json::{Value, json};
 
+use crate::support::config::OfAFolder;
 use crate::support::{Config, World, people, row};
 
 fn events(world: &World) -> Vec<Value> {
     world.run(&["history", "--json"]).expect(0).json()["events"].as_array().unwrap().clone()
-}
-
-fn audit_file(world: &World) -> std::path::PathBuf {
-    let mut files = fs::read_dir(world.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
-    files.find(|path| path.extension().is_some_and(|extension| extension == "ndjson")).unwrap()
 }
 
 #[test]
@@ -79,10 +75,7 @@ fn who_approved_and_who_rejected_is_shown_with_the_run() {
 fn law_9_history_and_the_numbers_of_runs_survive_the_store() {
     let world = World::synced(Config::default(), 3);
     world.sync_of(people(1..3) + &row(3, "Baker")).expect(0);
-    for name in ["store", "commits"] {
-        let path = world.state().join(name);
-        if path.is_dir() { fs::remove_dir_all(path).unwrap() } else { fs::remove_file(path).unwrap() }
-    }
+    world.lose_rows();
     world.sync_of(people(1..3) + &row(3, "Cook")).expect(0);
     let runs: Vec<Value> = events(&world).iter().map(|event| event["run"].clone()).collect();
     assert_eq!(runs, [3, 2, 1], "no number is given twice");
@@ -93,8 +86,8 @@ fn law_9_history_and_the_numbers_of_runs_survive_the_store() {
 
 #[test]
 fn a_line_that_can_t_be_read_is_named_and_old_lines_are_taken() {
-    let world = World::synced(Config::default(), 2);
-    let path = audit_file(&world);
+    let world = World::synced(Config::default().in_a_folder(OfAFolder::Damage), 2);
+    let path = world.audit_file();
     let text = fs::read_to_string(&path).unwrap();
     // As earlier versions wrote them: no run has an end.
     let old: String =
@@ -116,8 +109,7 @@ fn history_is_shown_while_a_run_holds_the_store_and_where_nothing_has_happened()
     let world = World::default();
     assert_eq!(events(&world), [] as [Value; 0]);
     world.sync_of(people(1..4)).expect(0);
-    let lock = fs::File::options().write(true).open(world.state().join("lock")).unwrap();
-    lock.lock().unwrap();
+    let _store = world.store();
     world.run(&["status"]).expect(11);
     assert_eq!(events(&world).len(), 1);
 }

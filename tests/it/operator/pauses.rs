@@ -1,7 +1,5 @@
 //! Pauses: nothing is sent while one is set, across restarts, and every view shows it.
 
-use std::fs;
-
 use rosterd::sandbox::Options;
 use serde_json::json;
 
@@ -34,7 +32,7 @@ fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
 
     world.run(&["resume"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 1, 0));
-    let audit = fs::read_to_string(world.audit_file()).unwrap();
+    let audit = world.audit();
     for decision in ["paused", "resumed"] {
         let line = audit.lines().find(|line| line.contains(&format!("\"decision\":\"{decision}\""))).unwrap();
         assert!(line.contains("\"by\":\"") && line.contains("\"at\":\"20"), "{line}");
@@ -102,8 +100,7 @@ fn law_2_a_service_that_empties_an_unowned_field_is_left_alone_until_a_person_sa
         let ran = world.sync().expect(4);
         assert!(ran.reason().contains(&format!("cleared mobile of id {id}")), "{ran:?}");
     }
-    fs::remove_dir_all(world.state().join("store")).unwrap();
-    fs::remove_file(world.state().join("commits")).unwrap();
+    world.lose_rows();
     world.sync().expect(4);
     assert_eq!(world.service().writes(), 1, "a lost store lifts nothing");
     world.run(&["resume", "staff"]).expect(1);

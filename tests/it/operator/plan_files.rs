@@ -59,7 +59,7 @@ fn a_plan_is_applied_once_and_sends_just_what_it_shows() {
     assert!(rebuilt.err.contains("applied already, on 20"), "{rebuilt:?}");
     assert_eq!(world.service().writes(), writes);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "the rest is the next sync's");
-    let audit = fs::read_to_string(world.audit_file()).unwrap();
+    let audit = world.audit();
     assert!(audit.lines().any(|line| line.contains("\"applied\"") && line.contains("\"by\":\"")), "{audit}");
 }
 

@@ -1,7 +1,5 @@
 //! What waits, and what a person decides about it.
 
-use std::fs;
-
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
@@ -21,11 +19,6 @@ fn listed(world: &World) -> Vec<Value> {
     let document = world.run(&["queue", "list", "--json"]).expect(0).json();
     assert_eq!(document["version"], 1);
     document["changes"].as_array().unwrap().clone()
-}
-
-fn audit(world: &World) -> String {
-    let files = fs::read_dir(world.state().join("audit")).unwrap();
-    files.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect()
 }
 
 #[test]
@@ -56,14 +49,14 @@ fn a_parked_change_is_sent_again_after_a_retry_and_not_before() {
     world.expect_people(0..5);
     let ran = world.run(&["queue", "retry", "staff"]).expect(1);
     assert!(ran.err.contains("nothing of job staff is parked"), "{ran:?}");
-    assert_eq!(audit(&world).matches("\"retried\"").count(), 2);
+    assert_eq!(world.audit().matches("\"retried\"").count(), 2);
 }
 
 #[test]
 fn a_dropped_change_stays_dropped_until_its_record_changes() {
     let world = parked();
     world.run(&["queue", "drop", "staff"]).expect(0);
-    assert_eq!((listed(&world), audit(&world).matches("\"dropped\"").count()), (vec![], 2));
+    assert_eq!((listed(&world), world.audit().matches("\"dropped\"").count()), (vec![], 2));
     for _ in 0..2 {
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     }
@@ -100,8 +93,7 @@ fn law_3_a_create_of_unclear_fate_waits_until_a_person_drops_it() {
     // It is still unknown which of them it is, so no one is created; one of them gone, the other is taken.
     world.sync().expect(4);
     world.service().remove("staff", ids[0]);
-    fs::remove_dir_all(world.state().join("store")).unwrap();
-    fs::remove_file(world.state().join("commits")).unwrap();
+    world.lose_rows();
     assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
     assert_eq!(world.staff().len(), 1);
 }

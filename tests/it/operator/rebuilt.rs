@@ -4,6 +4,7 @@ use std::fs;
 
 use rosterd::sandbox::Options;
 
+use crate::support::config::OfAFolder;
 use crate::support::{Config, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -20,8 +21,7 @@ fn flip(world: &World) {
 fn law_9_after_a_rebuild_no_one_is_doubled_and_no_one_leaves() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     world.csv(people(1..10).replace(&row(1, "Clerk"), &row(1, "Boss")));
-    let audit = world.audit_file();
-    let before = fs::read_to_string(&audit).unwrap();
+    let before = world.audit();
     let writes = world.service().writes();
     let told = world.run(&["rebuild"]).expect(0);
     assert!(told.out.contains("10 people known"), "{told:?}");
@@ -31,7 +31,7 @@ fn law_9_after_a_rebuild_no_one_is_doubled_and_no_one_leaves() {
     assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "only what is truly different");
     assert_eq!(world.staff().len(), 10, "who was gone from the file belongs to nobody now");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
-    let after = fs::read_to_string(&audit).unwrap();
+    let after = world.audit();
     assert!(after.starts_with(&before), "the audit file is only appended to");
     assert!(after[before.len()..].contains("\"rebuilt\""), "{after}");
     assert!(world.run(&["status", "--json"]).job()["last"]["run"].as_u64() > Some(2), "runs are counted on");
@@ -67,7 +67,7 @@ fn law_3_a_create_of_unknown_fate_outlives_a_rebuild() {
 
 #[test]
 fn law_9_fault_12_a_damaged_store_fails_every_command_until_it_is_rebuilt() {
-    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 30);
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 30);
     world.run(&["pause"]).expect(0);
     flip(&world);
     world.csv(people(1..30));
@@ -107,8 +107,9 @@ fn promise_more(world: &World) {
 #[test]
 fn law_9_who_was_leaving_before_a_rebuild_leaves_after_it_and_whose_rejection_stood_stays() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
-    for is_damaged in [false, true] {
-        let world = World::synced(Config::rest(rest), 10);
+    let (sound, folder) = (Config::rest(rest), Config::rest(rest).in_a_folder(OfAFolder::Damage));
+    for (config, is_damaged) in [(sound, false), (folder, true)] {
+        let world = World::synced(config, 10);
         assert_eq!(world.sync_of(people(3..11)).expect(0).writes(), (0, 0, 0), "two wait for a further read");
         let mut command = vec!["rebuild", "--json"];
         if is_damaged {

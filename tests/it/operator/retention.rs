@@ -1,17 +1,8 @@
 //! How long people's data is kept.
 
-use std::fs;
-
 use jiff::SignedDuration;
 
 use crate::support::{Config, World, people, row};
-
-/// All that the audit files hold.
-fn audit(world: &World) -> String {
-    let Ok(folder) = fs::read_dir(world.state().join("audit")) else { return String::new() };
-    let months = folder.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some());
-    months.map(|path| fs::read_to_string(path).unwrap()).collect()
-}
 
 fn world(retention: &str) -> World {
     let state = format!("[retention]\n{retention}\n");
@@ -29,7 +20,7 @@ fn values_are_kept_for_90_days_and_lines_for_a_year_by_default() {
         assert_eq!(world.sync_ago(SignedDuration::from_hours(24 * days)).counts.parked, 0);
     }
     assert_eq!(world.sync_of(people(1..4).replace("Clerk", "Elder")).expect(0).writes(), (0, 3, 0));
-    let audit = audit(&world);
+    let audit = world.audit();
     for (value, is_kept) in [("Clerk", false), ("Baker", false), ("Chief", true), ("Dean", true), ("Elder", true)] {
         assert_eq!(audit.contains(value), is_kept, "{value}: {audit}");
     }
@@ -44,7 +35,7 @@ fn values_are_kept_for_90_days_and_lines_for_a_year_by_default() {
 #[test]
 fn values_that_are_not_to_be_kept_are_gone_once_the_sync_has_ended_and_the_rest_stays() {
     let world = world("before_images = \"0s\"");
-    let audit = audit(&world);
+    let audit = world.audit();
     for value in ["Baker", "Clerk", "Person ", "@example.com"] {
         assert!(!audit.contains(value), "{value}: {audit}");
     }
@@ -57,7 +48,7 @@ fn values_that_are_not_to_be_kept_are_gone_once_the_sync_has_ended_and_the_rest_
 #[test]
 fn lines_that_are_not_to_be_kept_go_and_no_number_is_given_twice() {
     let world = world("runs = \"0s\"");
-    assert_eq!(audit(&world), "");
+    assert_eq!(world.audit(), "");
     assert_eq!(world.run(&["status", "--json"]).job()["last"]["run"], 2);
 }
 

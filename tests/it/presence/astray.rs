@@ -1,7 +1,7 @@
 //! A person whose presence is wrong and can't be restored is named, alone, until someone has corrected it (law 10).
 
 use rosterd::record::{RemoteId, Target};
-use rosterd::store::{Batch, Keyspace, Store, Table};
+use rosterd::store::{Batch, Keyspace, Table};
 use serde_json::{Value, json};
 
 use crate::support::{Config, World};
@@ -14,7 +14,7 @@ fn world() -> (World, i64) {
     let world = World::synced(Config::default(), TOTAL);
     let quay = world.service().put("location", json!({"name": "Quay"}));
     let ids: Vec<i64> = world.staff().iter().map(|person| person["id"].as_i64().unwrap()).collect();
-    let store = Store::open(world.state()).unwrap();
+    let store = world.store();
     let mut batch = Batch::default();
     for id in &ids {
         let person = RemoteId::new(*id).unwrap();

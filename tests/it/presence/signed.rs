@@ -192,7 +192,7 @@ fn law_10_no_one_stands_wrong_where_people_rush() {
 fn law_10_at_100_requests_a_minute_no_one_stands_wrong_for_30_s() {
     let (world, places) = world(150, Options { rate: 0, ..Options::default() }, "requests_per_minute = 100\n");
     // The requests of the first sync count no more.
-    std::fs::remove_file(world.state().join("budget")).unwrap();
+    world.lose_budget();
     world.faults(&["staff.update delay-before=1s"]);
     let (people, ended) = (ids(&world), AtomicBool::new(false));
     let before = world.service().requests().len();

@@ -112,7 +112,7 @@ fn law_9_phones_that_the_service_normalized_are_no_differences_after_a_lost_stat
     let world = World::with(Options { normalize: true, ..Options::default() }, config);
     world.csv(people(0..20).replace("Clerk", "021 555 1000"));
     assert_eq!(world.sync().expect(0).writes(), (20, 0, 0));
-    std::fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     let plan = world.plan().expect(0);
     assert_eq!(plan.job()["changes"], json!([]));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));

@@ -57,7 +57,7 @@ fn law_9_an_empty_state_folder_after_a_sync_writes_nothing() {
     let world = World::default();
     world.csv(people(0..30));
     assert_eq!(world.sync().expect(0).writes(), (30, 0, 0));
-    std::fs::remove_dir_all(world.state()).unwrap();
+    world.lose_state();
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     assert_eq!((world.service().writes(), world.staff().len()), (30, 30));
 }

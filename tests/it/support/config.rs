@@ -1,5 +1,29 @@
 //! The configuration of a test: parts of TOML with defaults, put together in one place.
 
+/// Where the state of a test lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept {
+    /// In a folder, or in a database where `ROSTERD_TEST_STORE` asks for that.
+    Anywhere,
+    /// In a database.
+    InDatabase,
+    /// In a folder, always: what the test is about does not exist in a database.
+    InFolder(OfAFolder),
+}
+
+/// What a test is about that only a state folder has. `tests/it/folder_only.txt` lists those tests.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum OfAFolder {
+    /// Its files are damaged or missing, or those of another day.
+    Damage,
+    /// Its disk is full or fails, or the power goes.
+    Disk,
+    /// The owners and modes of the folder and its files.
+    Rights,
+    /// The key that says where it is.
+    Place,
+}
+
 /// What a test says in its configuration, each a text of TOML: of one job, and of what comes after it.
 #[derive(Clone)]
 pub(crate) struct Config {
@@ -22,8 +46,8 @@ pub(crate) struct Config {
     pub(crate) map: String,
     /// The tables after it: `[job.leavers]`, `[job.guard]`, further jobs.
     pub(crate) rest: String,
-    /// Whether the state lies in a database.
-    pub(crate) in_database: bool,
+    /// Where the state lies.
+    pub(crate) kept: Kept,
 }
 
 impl Default for Config {
@@ -40,7 +64,7 @@ impl Default for Config {
             map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n"
                 .into(),
             rest: String::new(),
-            in_database: false,
+            kept: Kept::Anywhere,
         }
     }
 }
@@ -74,7 +98,13 @@ impl Config {
 
     /// With the state in a database.
     pub(crate) fn in_database(mut self) -> Self {
-        self.in_database = true;
+        self.kept = Kept::InDatabase;
+        self
+    }
+
+    /// With the state in a folder, wherever others keep theirs.
+    pub(crate) fn in_a_folder(mut self, why: OfAFolder) -> Self {
+        self.kept = Kept::InFolder(why);
         self
     }
 

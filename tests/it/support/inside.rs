@@ -5,21 +5,33 @@ use std::ops::Deref;
 use std::path::Path;
 
 use jiff::SignedDuration;
-use rosterd::api::Client;
+use rosterd::api::{Client, SharedBudget};
 use rosterd::clock::Clock;
 use rosterd::config::Config;
 use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
-use rosterd::store::{ErrorKind, Home, Store};
+use rosterd::store::{Error, ErrorKind, Home, Store};
 
 use super::daemon::eventually;
 use super::{Site, World};
 
-/// Opens a store in this process. A child of another test, which has all files of this process open until it has begun its own
-/// program, may hold the locks of one that was closed before: they are waited for.
+/// Opens a store in this process, for looks and changes that send nothing.
 pub(crate) fn open_store(home: impl Into<Home>) -> Store {
     let home = home.into();
+    let store = let_go(|| Store::open(&home));
+    pass_on(&store);
+    store
+}
+
+/// Begins a tenure in this process as the program does.
+pub(crate) fn begin_tenure(config: &Config) -> Store {
+    let_go(|| reconcile::open_store(config))
+}
+
+/// What opens once it is free. A child of another test, which has all files of this process open until it has begun its own
+/// program, may hold the locks of a store that was closed before: they are waited for.
+fn let_go(open: impl Fn() -> Result<Store, Error>) -> Store {
     let mut store = None;
-    eventually("the store is let go", || match Store::open(&home) {
+    eventually("the store is let go", || match open() {
         Err(error) if matches!(error.kind, ErrorKind::InUse { .. } | ErrorKind::Leased { .. }) => false,
         opened => {
             store = Some(opened.unwrap());
@@ -27,6 +39,17 @@ pub(crate) fn open_store(home: impl Into<Home>) -> Store {
         }
     });
     store.unwrap()
+}
+
+/// What the process before left of its budget goes on to the next one, as this one sends nothing. Where that one did not end in
+/// good order, it is the next one's to find out what it left.
+fn pass_on(store: &Store) {
+    let left = match store.predecessor() {
+        Some(before) if before.is_lost => return,
+        Some(before) => before.budget.map(|(left, _)| left).unwrap_or_default(),
+        None => SharedBudget::default().hand_over(),
+    };
+    store.hands_over(Box::new(move || left.clone()));
 }
 
 fn opened(home: impl Into<Home>) -> Opened {
@@ -61,13 +84,14 @@ impl Drop for Opened {
 impl Site {
     /// Its store.
     pub(crate) fn store(&self) -> Opened {
+        self.outlast_the_dead();
         opened(self.home())
     }
 }
 
 /// One run of all jobs in this process.
 pub(crate) async fn run(config: &Config, client: &Client, clock: &Clock, narrow: &KeyFilter) -> Vec<Report> {
-    let store = opened(&config.state.home);
+    let store = Opened(Some(begin_tenure(config)));
     let context = Context { config, client, store: &store, clock, watch: &NoObserver };
     let jobs: Vec<_> = config.jobs.iter().collect();
     reconcile::sync(&context, &jobs, narrow).await.unwrap()

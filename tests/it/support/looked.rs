@@ -18,6 +18,7 @@ use super::inside::open_store;
 impl World {
     /// How things are.
     pub(crate) fn snapshot(&self) -> Snapshot {
+        self.outlast_the_dead();
         gather(&self.checked(), |home| Ok(open_store(home))).unwrap()
     }
 }

@@ -11,6 +11,7 @@ pub(crate) mod faked;
 pub(crate) mod graph;
 pub(crate) mod held;
 pub(crate) mod inside;
+pub(crate) mod kept;
 pub(crate) mod looked;
 pub(crate) mod mailer;
 pub(crate) mod postgres;
@@ -200,6 +201,9 @@ impl World {
             .arg(self.config_path())
             .args(arguments)
             .stdin(Stdio::null());
+        if cfg!(feature = "crash-points") {
+            command.env("ROSTERD_CRASH_ALL_ARRIVED", "");
+        }
         if !self.site.config.rest.contains("[status]") {
             // Tests run side by side, and one address serves one daemon.
             command.env("ROSTERD__STATUS__LISTEN", "");

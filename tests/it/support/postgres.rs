@@ -1,4 +1,7 @@
 //! A real PostgreSQL server of the tests' own, on a socket in a folder of its own. It ends with the process.
+//!
+//! It does not wait for its disk (`fsync=off`): what these tests end are programs, never the server or its machine. All else is
+//! as usual: a commit is one, whole and seen by all.
 
 use std::fs::{self, Permissions};
 use std::io::Write as _;
@@ -107,7 +110,8 @@ impl Server {
         let (begun, wait) = channel();
         std::thread::spawn(move || {
             let mut child = as_server(&program("postgres").unwrap())
-                .args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "shared_buffers=64MB", "-c"])
+                .args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "shared_buffers=64MB"])
+                .args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c"])
                 .arg(format!("unix_socket_directories={}", socket.display()))
                 .arg("-D")
                 .arg(data)

@@ -4,15 +4,17 @@ use std::fs;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 
 use rosterd::config::{self, Needs};
 use rosterd::sandbox::{Options, Sandbox};
-use rosterd::store::{Account, DatabaseOptions, Home};
 use serde_json::Value;
 use tempfile::TempDir;
 
 use super::Config;
-use super::postgres::{self, Database, Server};
+use super::config::Kept;
+use super::kept;
+use super::postgres::Database;
 
 /// The folder and the service. It lives in the runtime in which it was started.
 pub(crate) struct Site {
@@ -20,17 +22,25 @@ pub(crate) struct Site {
     sandbox: Option<Sandbox>,
     /// Where the state lies, if not in the folder.
     database: Option<Database>,
+    /// Whether a successor in the database has nothing to wait for.
+    pub(super) settles_at_once: AtomicBool,
+    /// Whether the database is of no use to another test.
+    pub(super) is_spoiled: AtomicBool,
     pub(super) config: Config,
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        let is_spoiled = *self.is_spoiled.get_mut() || matches!(self.config.kept, Kept::InDatabase);
+        if let Some(database) = self.database.take().filter(|_| !is_spoiled && !std::thread::panicking()) {
+            kept::leave(database);
+        }
+    }
 }
 
 /// A folder in memory, where the machine has that: for thousands of runs, which would wait for a disk that shows nothing.
 pub(crate) fn memory() -> TempDir {
     tempfile::tempdir_in("/dev/shm").or_else(|_| tempfile::tempdir()).unwrap()
-}
-
-/// Whether every test is to keep its state in a database.
-fn is_in_database() -> bool {
-    std::env::var("ROSTERD_TEST_STORE").is_ok_and(|value| value == "postgres") && postgres::is_there()
 }
 
 impl Site {
@@ -41,8 +51,9 @@ impl Site {
             options.rate = 0;
         }
         let sandbox = Sandbox::start(options).await.unwrap();
-        let database = (config.in_database || is_in_database()).then(|| Server::shared().database());
-        let site = Self { dir, sandbox: Some(sandbox), database, config };
+        let database = kept::is_in_database(config.kept).then(|| kept::database(config.kept));
+        let (settles_at_once, is_spoiled) = Default::default();
+        let site = Self { dir, sandbox: Some(sandbox), database, settles_at_once, is_spoiled, config };
         site.put("api_key", site.service().options().api_key.as_bytes());
         site.configure(site.config.clone());
         site
@@ -80,39 +91,12 @@ impl Site {
 
     /// The database in which the state lies.
     pub(crate) fn database(&self) -> &Database {
-        self.database.as_ref().expect("the state lies in one")
+        self.in_database().expect("the state lies in one")
     }
 
-    /// Where every test keeps its state in a database: lets time pass for a process that was killed with the account. What a
-    /// successor does that does not wait has tests of its own.
-    pub(crate) fn outlast_the_dead(&self) {
-        let Some(database) = self.database.as_ref().filter(|_| is_in_database()) else { return };
-        let made = database.sql("select to_regclass('rosterd.account') is not null");
-        let holder =
-            if made == "t" { database.sql("select node from rosterd.account where holder is not null") } else { made };
-        let process = holder.split_whitespace().nth(1).and_then(|number| number.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
-            database.sql(
-                "update rosterd.account set holder = null, expires_at = 'epoch', quiet_until = 'epoch', epoch = 0",
-            );
-        }
-    }
-
-    /// Where the state lies.
-    pub(crate) fn home(&self) -> Home {
-        match &self.database {
-            None => self.state().into(),
-            Some(database) => {
-                let options = DatabaseOptions { url: database.url(), password: None, ca_file: None };
-                Home::Database(Account::new(&options, "config", database.spill_dir()))
-            }
-        }
-    }
-
-    /// The newest audit file.
-    pub(crate) fn audit_file(&self) -> PathBuf {
-        let files = fs::read_dir(self.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
-        files.filter(|path| path.extension().is_some_and(|extension| extension == "ndjson")).max().unwrap()
+    /// The database, where the state lies in one.
+    pub(crate) fn in_database(&self) -> Option<&Database> {
+        self.database.as_ref()
     }
 
     /// Writes a file that only its owner may read.
@@ -142,7 +126,7 @@ impl Site {
     pub(crate) fn put_config(&self, text: &str) -> PathBuf {
         let text = match &self.database {
             Some(database) => {
-                text.replace("dir = \"state\"\n", &format!("url = \"{}\"\nspill_dir = \"state\"\n", database.url()))
+                text.replace("\ndir = \"state\"\n", &format!("\nurl = \"{}\"\nspill_dir = \"state\"\n", database.url()))
             }
             None => text.to_owned(),
         };
