@@ -53,8 +53,8 @@ pub use old_store::{OldStore, ResetOutcome};
 #[cfg(feature = "postgres")]
 pub use postgres::{Account, DatabaseOptions};
 pub use relay::{
-    CallerMark, Holder, Look, PART_BYTES, Part, Progress, Relay, Reply, Request, RequestKind, SILENT_MAX, Stage,
-    TakeRequest, TakenRequest, TakesRequests,
+    AnswerPart, CallerMark, Holder, HolderRequest, Look, PART_BYTES, Relay, Reply, RequestKind, RequestProgress,
+    SILENT_MAX, Stage, TakeRequest, TakenRequest, TakesRequests,
 };
 pub use reset::reset;
 use serde::de::DeserializeOwned;

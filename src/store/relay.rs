@@ -38,7 +38,7 @@ pub enum RequestKind {
 
 /// Something that is asked of the worker that has an account.
 #[derive(Clone)]
-pub struct Request {
+pub struct HolderRequest {
     /// What it is about.
     pub kind: RequestKind,
     /// What is asked, in the caller's form.
@@ -60,7 +60,7 @@ pub struct Holder {
 
 /// A part of an answer.
 #[derive(Debug)]
-pub struct Part {
+pub struct AnswerPart {
     /// What it is, in the worker's form.
     pub kind: u8,
     /// What is in it.
@@ -84,11 +84,11 @@ pub enum Stage {
 
 /// What a look at a request shows.
 #[derive(Debug)]
-pub struct Progress {
+pub struct RequestProgress {
     /// How far it is.
     pub stage: Stage,
     /// Parts of the answer that were not seen before, in order.
-    pub parts: Vec<Part>,
+    pub parts: Vec<AnswerPart>,
 }
 
 /// How a caller looks.
@@ -109,10 +109,10 @@ pub trait Relay: Send + Sync {
     fn holder(&self) -> Result<Option<Holder>, Error>;
 
     /// Asks something, and returns its number.
-    fn ask(&self, request: &Request) -> Result<i64, Error>;
+    fn ask(&self, request: &HolderRequest) -> Result<i64, Error>;
 
     /// Gives a sign of life, and shows what came.
-    fn look(&self, number: i64, look: Look) -> Result<Progress, Error>;
+    fn look(&self, number: i64, look: Look) -> Result<RequestProgress, Error>;
 
     /// Takes a request back that no worker has taken; false where one has.
     fn take_back(&self, number: i64) -> Result<bool, Error>;
@@ -124,7 +124,7 @@ pub trait Relay: Send + Sync {
 /// A request that this process took.
 pub struct TakenRequest {
     /// What is asked.
-    pub request: Request,
+    pub request: HolderRequest,
     /// The way back.
     pub reply: Box<dyn Reply>,
     /// Whether its caller was asked to end, or is gone.
@@ -156,10 +156,10 @@ impl CallerMark {
 /// The way back to a caller.
 pub trait Reply: Send + Sync {
     /// Sends a part, soon.
-    fn send(&self, part: Part);
+    fn send(&self, part: AnswerPart);
 
     /// Sends the last part, and waits until it is in the database, or can't be brought there.
-    fn finish(self: Box<Self>, part: Part);
+    fn finish(self: Box<Self>, part: AnswerPart);
 }
 
 /// Does what is asked of the account; called on a thread that must not be held up.

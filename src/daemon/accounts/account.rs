@@ -1,5 +1,6 @@
 //! Begins an account, and ends it.
 
+use std::io::ErrorKind;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -282,10 +283,19 @@ pub(super) async fn begin(
     if let Some(on_page) = &on_page {
         engine.serves_page(on_page.unserved.borrow().clone());
     }
-    entrance.stands_by_no_more(shared, on_page.as_ref()).await;
     let socket = config.control.socket.as_deref();
     entrance.door.leads_to(Behind::Runs(Arc::clone(&engine)));
-    if let Err(error) = entrance.listen(socket, shared).await {
+    // Once the door leads here: no one stands by again in between.
+    entrance.stands_by_no_more(shared, on_page.as_ref()).await;
+    let listens = match entrance.listen(socket, shared).await {
+        // Another process of this machine stands by for it there, and hands on what comes.
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_shared(&config) && engine.name().is_some() => {
+            engine.span().in_scope(|| tracing::warn!(%error, "the control socket is another process's: {error}"));
+            Ok(())
+        }
+        listens => listens,
+    };
+    if let Err(error) = listens {
         on_page.iter().for_each(|on_page| shared.pages.take_off(on_page));
         let path = socket.unwrap_or(Path::new("")).to_owned();
         return Err(StartError::Socket { path, error });
@@ -367,7 +377,7 @@ async fn opened(
             }
             opened => return opened,
         };
-        if !stands_by && socket_answers() || !stands_by && begun.elapsed() >= IN_USE_MAX {
+        if !stands_by && (socket_answers() || begun.elapsed() >= IN_USE_MAX) {
             return Err(error);
         }
         if !is_told {
@@ -382,6 +392,11 @@ async fn opened(
             () = stopping.wait() => return Err(error),
         }
     }
+}
+
+/// Whether other machines can have the account.
+fn is_shared(config: &Config) -> bool {
+    config.state.home.relay().is_some()
 }
 
 /// Takes note of whether the page of an account is served.

@@ -310,15 +310,7 @@ impl Process {
         let words = node.as_ref().map_or("no worker has it yet".to_owned(), |node| format!("{node} has it"));
         let reason = format!("it stands by: {words}");
         seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(reason.clone())));
-        if !seat.entrance.door.stands_by() {
-            seat.entrance.door.leads_to(Behind::Stopped(reason));
-            let (entrance, shared, identity) =
-                (Arc::clone(&seat.entrance), Arc::clone(&self.shared), seat.identity.clone());
-            self.tasks.spawn(async move {
-                entrance.stand_by_again(&shared, &identity).await;
-                Done::Other
-            });
-        }
+        self.tasks.spawn(seat.hands_on(reason, &self.shared));
         seat.state = SeatState::StandsBy;
         let shown = ShownAccount::new(Some(key.to_owned()), Arc::new(StandbyView::new(node.clone())), Arc::default());
         self.shared.pages.show_stopped(key, shown);
@@ -496,12 +488,7 @@ impl Process {
                 self.shared.pages.hide_stopped(key);
                 if let Some(seat) = self.seats.remove(key) {
                     seat.anchor.iter().for_each(|anchor| self.shared.pages.let_go(anchor));
-                    let shared = Arc::clone(&self.shared);
-                    self.tasks.spawn(async move {
-                        seat.entrance.stands_by_no_more(&shared, None).await;
-                        seat.entrance.close().await;
-                        Done::Other
-                    });
+                    self.tasks.spawn(seat.dismissed(Arc::clone(&self.shared)));
                 }
             }
             SeatState::HandsOver => seat.state = SeatState::Ends,

@@ -7,8 +7,10 @@ use tokio::sync::oneshot;
 
 use super::account::{Entered, Entrance, Entry, Identity, StartError};
 use super::claims::Held;
+use super::shared::Shared;
 use super::unstarted::Receivers;
 use crate::config::Config;
+use crate::daemon::control::Behind;
 use crate::daemon::page::Anchor;
 use crate::daemon::state::{DaemonState, Said};
 use crate::record::reveal;
@@ -86,6 +88,28 @@ impl Seat {
         self.config = Some(engine.setup().config);
         self.state = SeatState::HandsOver;
         Some(engine)
+    }
+
+    /// Has callers reach the worker that has the account; until then they hear this reason.
+    pub(super) fn hands_on(&self, reason: String, shared: &Arc<Shared>) -> impl Future<Output = Done> + use<> {
+        let is_so = self.entrance.door.stands_by();
+        if !is_so {
+            self.entrance.door.leads_to(Behind::Stopped(reason));
+        }
+        let (entrance, shared, identity) = (Arc::clone(&self.entrance), Arc::clone(shared), self.identity.clone());
+        async move {
+            if !is_so {
+                entrance.stand_by_again(&shared, &identity).await;
+            }
+            Done::Other
+        }
+    }
+
+    /// The account is there no more.
+    pub(super) async fn dismissed(self, shared: Arc<Shared>) -> Done {
+        self.entrance.stands_by_no_more(&shared, None).await;
+        self.entrance.close().await;
+        Done::Other
     }
 }
 

@@ -16,7 +16,7 @@ use super::client::Answer;
 use super::frame::FrameKind;
 use crate::config::CallerConfig;
 use crate::daemon::shutdown::GRACE;
-use crate::store::{self, Holder, Look, PART_BYTES, Part, Relay, Request, RequestKind, SILENT_MAX, Stage};
+use crate::store::{self, AnswerPart, Holder, HolderRequest, Look, PART_BYTES, Relay, RequestKind, SILENT_MAX, Stage};
 
 /// How long a worker may take to begin what it is asked.
 const BEGIN_MAX: Duration = Duration::from_secs(15);
@@ -78,12 +78,12 @@ pub enum Unanswered {
 }
 
 /// A frame as parts of an answer.
-pub(super) fn parts(kind: FrameKind, bytes: &[u8]) -> impl Iterator<Item = Part> {
+pub(super) fn parts(kind: FrameKind, bytes: &[u8]) -> impl Iterator<Item = AnswerPart> {
     let count = bytes.len().div_ceil(PART_BYTES).max(1);
     (0..count).map(move |number| {
         let piece = &bytes[number * PART_BYTES..bytes.len().min((number + 1) * PART_BYTES)];
         let kind = if kind == FrameKind::File && number + 1 < count { FrameKind::Piece } else { kind };
-        Part { kind: kind.byte(), bytes: piece.to_vec() }
+        AnswerPart { kind: kind.byte(), bytes: piece.to_vec() }
     })
 }
 
@@ -95,7 +95,7 @@ pub(super) struct Frames {
 
 impl Frames {
     /// The frame that a part ends.
-    pub(super) fn whole(&mut self, part: Part) -> Option<(FrameKind, Vec<u8>)> {
+    pub(super) fn whole(&mut self, part: AnswerPart) -> Option<(FrameKind, Vec<u8>)> {
         match FrameKind::of(part.kind)? {
             FrameKind::Piece => {
                 self.pieces.extend_from_slice(&part.bytes);
@@ -117,13 +117,13 @@ pub fn digest_of(config: &CallerConfig) -> String {
 }
 
 /// A call as a request of a user of this machine.
-fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> Request {
+fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> HolderRequest {
     let Brought { given, file, same_as } = call.brought.clone();
     let brought = Brought { same_as: given.as_ref().map(digest_of).or(same_as), given: None, file };
     let (by, is_privileged) = (caller.name(call), caller.is_privileged());
     let written = WrittenCall { call: call.clone(), brought, is_privileged };
     let call = serde_json::to_vec(&written).expect("a call has a form as JSON");
-    Request { kind: RequestKind::Command, call, by: format!("{by}@{}", relay.node()) }
+    HolderRequest { kind: RequestKind::Command, call, by: format!("{by}@{}", relay.node()) }
 }
 
 /// Asks the worker that has the account, and hands each part of the answer to `part` until that has what it wants. When `stop`
@@ -134,9 +134,9 @@ fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> Request {
 /// Why there is no answer, and whether something was done.
 pub(super) async fn ask_holder<T>(
     relay: &Arc<dyn Relay>,
-    request: Request,
+    request: HolderRequest,
     stop: impl Future<Output = ()>,
-    mut part: impl FnMut(Part) -> Option<T>,
+    mut part: impl FnMut(AnswerPart) -> Option<T>,
 ) -> Result<(T, Holder), Unanswered> {
     let holder = blocking(relay, |relay| relay.holder()).await.map_err(Unanswered::Unreachable)?;
     let holder = holder.ok_or(Unanswered::Free)?;
@@ -208,7 +208,7 @@ pub async fn command_elsewhere(
 ///
 /// Why there is no answer.
 pub(in crate::daemon) async fn ask_for_page(relay: &Arc<dyn Relay>, call: Vec<u8>) -> Result<Vec<u8>, Unanswered> {
-    let request = Request { kind: RequestKind::Page, call, by: relay.node().to_owned() };
+    let request = HolderRequest { kind: RequestKind::Page, call, by: relay.node().to_owned() };
     let mut pieces = Frames::default();
     let answered = ask_holder(relay, request, std::future::pending(), |part| match pieces.whole(part)? {
         (FrameKind::File, page) => Some(Some(page)),
@@ -235,7 +235,7 @@ struct OpenRequest<'a> {
 
 impl OpenRequest<'_> {
     /// What is new. A database that does not answer for a while is asked again.
-    async fn look(&mut self) -> Result<Vec<Part>, Unanswered> {
+    async fn look(&mut self) -> Result<Vec<AnswerPart>, Unanswered> {
         let (number, look) = (self.number, Look { seen: self.seen, stops: self.stopped.is_some() });
         match blocking(self.relay, move |relay| relay.look(number, look)).await {
             Ok(progress) => {

@@ -20,7 +20,7 @@ use super::places::CallSlots;
 use super::server::{Commands, Running};
 use crate::daemon::state::DaemonState;
 use crate::fault::chain;
-use crate::store::{Part, Reply, RequestKind, TakeRequest, TakenRequest, TakesRequests};
+use crate::store::{AnswerPart, Reply, RequestKind, TakeRequest, TakenRequest, TakesRequests};
 
 /// Takes the requests of an account, until it is dropped.
 pub(in crate::daemon) struct RemoteCallers {
@@ -74,7 +74,7 @@ impl Desk {
                     Some(answer) => (FrameKind::File, answer),
                     None => (FrameKind::Elsewhere, Vec::new()),
                 };
-                let mut all: Vec<Part> = parts(kind, &bytes).collect();
+                let mut all: Vec<AnswerPart> = parts(kind, &bytes).collect();
                 let last = all.pop().expect("a frame has a part at least");
                 all.into_iter().for_each(|part| taken.reply.send(part));
                 finish(taken.reply, last).await;
@@ -84,7 +84,7 @@ impl Desk {
 
     async fn command(&self, taken: TakenRequest) {
         let TakenRequest { request, reply, caller: mark } = taken;
-        let refused = |words: String| Part { kind: FrameKind::Elsewhere.byte(), bytes: words.into_bytes() };
+        let refused = |words: String| AnswerPart { kind: FrameKind::Elsewhere.byte(), bytes: words.into_bytes() };
         let (call, caller) = match serde_json::from_slice::<WrittenCall>(&request.call) {
             Ok(WrittenCall { mut call, brought, is_privileged }) if call.version == VERSION => {
                 call.brought = brought;
@@ -121,12 +121,12 @@ impl Desk {
         }
         // A panic is a command that failed; its thread has reported it.
         let code = work.await.unwrap_or(1);
-        finish(reply, Part { kind: FrameKind::Exit.byte(), bytes: vec![code] }).await;
+        finish(reply, AnswerPart { kind: FrameKind::Exit.byte(), bytes: vec![code] }).await;
     }
 }
 
 /// Sends the last part; its place is free once that is written.
-async fn finish(reply: Box<dyn Reply>, part: Part) {
+async fn finish(reply: Box<dyn Reply>, part: AnswerPart) {
     // It blocks, and does not panic.
     let _ = tokio::task::spawn_blocking(move || reply.finish(part)).await;
 }

@@ -16,7 +16,8 @@ use std::time::{Duration, Instant};
 use super::connection::{Connection, StatementError, Value};
 use super::options::ConnectionOptions;
 use crate::store::relay::{
-    CallerMark, PART_BYTES, Part, Reply, Request, RequestKind, SILENT_MAX, TakeRequest, TakenRequest, TakesRequests,
+    AnswerPart, CallerMark, HolderRequest, PART_BYTES, Reply, RequestKind, SILENT_MAX, TakeRequest, TakenRequest,
+    TakesRequests,
 };
 
 /// How often it looks for requests.
@@ -51,7 +52,7 @@ struct Served {
 struct Outgoing {
     request: i64,
     n: i32,
-    part: Part,
+    part: AnswerPart,
     /// Who waits until it is written.
     written: Option<SyncSender<()>>,
 }
@@ -248,7 +249,7 @@ impl DeskThread {
                 .get(&account)
                 .map(|one| Arc::clone(&one.take));
             let Some((take, kind)) = take.zip(RequestKind::of(row.get("kind"))) else { continue };
-            let request = Request { kind, call: row.get("call"), by: row.get("caller") };
+            let request = HolderRequest { kind, call: row.get("call"), by: row.get("caller") };
             let reply = Box::new(Answering { number, next: Mutex::new(0), works: self.works.clone() });
             take(TakenRequest { request, reply, caller });
         }
@@ -314,7 +315,7 @@ struct Answering {
 }
 
 impl Answering {
-    fn push(&self, part: Part, written: Option<SyncSender<()>>) {
+    fn push(&self, part: AnswerPart, written: Option<SyncSender<()>>) {
         let mut next = self.next.lock().unwrap_or_else(PoisonError::into_inner);
         let outgoing = Outgoing { request: self.number, n: *next, part, written };
         *next += 1;
@@ -324,11 +325,11 @@ impl Answering {
 }
 
 impl Reply for Answering {
-    fn send(&self, part: Part) {
+    fn send(&self, part: AnswerPart) {
         self.push(part, None);
     }
 
-    fn finish(self: Box<Self>, part: Part) {
+    fn finish(self: Box<Self>, part: AnswerPart) {
         let (written, wait) = sync_channel(1);
         self.push(part, Some(written));
         // A database that is out of reach for so long has forgotten the caller.

@@ -6,7 +6,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use super::connection::Value;
 use super::database::Account;
 use crate::store::relay::{
-    Holder, Look, Part, Progress, Relay, Request, RequestKind, Stage, TakeRequest, TakesRequests,
+    AnswerPart, Holder, HolderRequest, Look, Relay, RequestKind, RequestProgress, Stage, TakeRequest, TakesRequests,
 };
 use crate::store::{Error, ErrorKind};
 
@@ -54,7 +54,7 @@ impl Relay for Account {
     }
 
     /// The number is the caller's own, so that an answer which was lost asks for nothing twice.
-    fn ask(&self, request: &Request) -> Result<i64, Error> {
+    fn ask(&self, request: &HolderRequest) -> Result<i64, Error> {
         const ASK: &str = "insert into rosterd.request (id, account, kind, call, caller) values ($2, $1, $3, $4, $5)
             on conflict (id) do nothing";
         let mut bytes = [0; 8];
@@ -71,7 +71,7 @@ impl Relay for Account {
         self.query(ASK, values).map(|_| number).map_err(|kind| self.failed(kind))
     }
 
-    fn look(&self, number: i64, look: Look) -> Result<Progress, Error> {
+    fn look(&self, number: i64, look: Look) -> Result<RequestProgress, Error> {
         const LOOK: &str = "with seen as (delete from rosterd.answer where request = $2 and n < $3),
              touched as (
                update rosterd.request set alive_at = clock_timestamp(), stops = stops or $4
@@ -84,7 +84,7 @@ impl Relay for Account {
         let seen = i32::try_from(look.seen).unwrap_or(i32::MAX);
         let values = || vec![Value::Big(number), Value::Int(seen), Value::Flag(look.stops)];
         let rows = self.query(LOOK, values).map_err(|kind| self.failed(kind))?;
-        let Some(first) = rows.first() else { return Ok(Progress { stage: Stage::Lost, parts: Vec::new() }) };
+        let Some(first) = rows.first() else { return Ok(RequestProgress { stage: Stage::Lost, parts: Vec::new() }) };
         let stage = match (first.get("is_taken"), first.get("is_held"), first.get("is_own")) {
             (false, true, _) => Stage::Waits,
             (false, false, _) => Stage::Free,
@@ -94,9 +94,9 @@ impl Relay for Account {
         };
         let part = |row: &tokio_postgres::Row| {
             let kind = u8::try_from(row.get::<_, Option<i16>>("kind")?).ok()?;
-            Some(Part { kind, bytes: row.get("bytes") })
+            Some(AnswerPart { kind, bytes: row.get("bytes") })
         };
-        Ok(Progress { stage, parts: rows.iter().filter_map(part).collect() })
+        Ok(RequestProgress { stage, parts: rows.iter().filter_map(part).collect() })
     }
 
     fn take_back(&self, number: i64) -> Result<bool, Error> {

@@ -8,8 +8,8 @@ use super::testing::{account, database, is_there, named};
 use super::*;
 use crate::store::engine::Engine as _;
 use crate::store::{
-    Batch, Error, ErrorKind, Home, Keyspace, Log, Look, Membership as _, PART_BYTES, Part, Relay as _, Request,
-    RequestKind, Stage, Store, TakenRequest,
+    AnswerPart, Batch, Error, ErrorKind, HolderRequest, Home, Keyspace, Log, Look, Membership as _, PART_BYTES,
+    Relay as _, RequestKind, Stage, Store, TakenRequest,
 };
 
 fn put(name: &str) -> Batch {
@@ -305,21 +305,21 @@ fn a_request_is_answered_once_by_the_worker_that_has_the_account() {
     let answers = |taken: TakenRequest| {
         let _answering = std::thread::spawn(move || {
             let TakenRequest { request, reply, caller } = taken;
-            reply.send(Part { kind: 1, bytes: format!("{} {:?}", request.by, request.kind).into_bytes() });
+            reply.send(AnswerPart { kind: 1, bytes: format!("{} {:?}", request.by, request.kind).into_bytes() });
             if request.call.is_empty() {
                 tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(caller.ended());
             }
-            reply.finish(Part { kind: 2, bytes: request.call });
+            reply.finish(AnswerPart { kind: 2, bytes: request.call });
         });
     };
     let takes = one.take_requests(7, Arc::new(answers)).unwrap();
     let holder = until(|| other.holder().unwrap().filter(|holder| holder.form == Some(7)));
     assert!(holder.node.starts_with("process") && holder.since.is_some(), "{holder:?}");
     let ask = |call: &[u8]| {
-        other.ask(&Request { kind: RequestKind::Page, call: call.to_vec(), by: "ana@b".to_owned() }).unwrap()
+        other.ask(&HolderRequest { kind: RequestKind::Page, call: call.to_vec(), by: "ana@b".to_owned() }).unwrap()
     };
     let heard = |number: i64, stops: bool| {
-        let mut seen: Vec<Part> = Vec::new();
+        let mut seen: Vec<AnswerPart> = Vec::new();
         until(|| {
             let look = Look { seen: seen.len() as u32, stops };
             seen.extend(other.look(number, look).unwrap().parts);
