@@ -15,12 +15,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+#[cfg(feature = "postgres")]
+use jiff::Timestamp;
+
 use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
 use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
 use super::membership::Membership;
 #[cfg(feature = "postgres")]
-use super::postgres::{Account, DatabaseLog, DatabaseMembership};
+use super::postgres::{Account, DatabaseLog, DatabaseMembership, Examined};
 use super::relay::{Relay, TakeRequest, TakesRequests};
 use super::tenure::SendPermit;
 use super::{Batch, Error, ErrorKind, embedded};
@@ -52,6 +55,16 @@ impl Home {
             Self::Folder(dir) => check_state_dir(dir),
             #[cfg(feature = "postgres")]
             Self::Database(account) => account.check(),
+        }
+    }
+
+    /// Looks at the database, and what of it is not as it should be; `None` where there is none. `now` is this machine's time.
+    /// Makes nothing.
+    #[cfg(feature = "postgres")]
+    pub fn examine(&self, now: Timestamp) -> Option<Result<Examined, Error>> {
+        match self {
+            Self::Folder(_) => None,
+            Self::Database(account) => Some(account.examine(now).map_err(|kind| self.error(kind))),
         }
     }
 

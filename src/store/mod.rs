@@ -51,7 +51,7 @@ pub use mark::Mark;
 pub use membership::{AccountHolder, Membership, OtherWorker, Workers};
 pub use old_store::{OldStore, ResetOutcome};
 #[cfg(feature = "postgres")]
-pub use postgres::{Account, DatabaseOptions};
+pub use postgres::{Account, DatabaseOptions, Doubt, Examined, Obstacle};
 pub use relay::{
     AnswerPart, CallerMark, Holder, HolderRequest, Look, PART_BYTES, Relay, Reply, RequestKind, RequestProgress,
     SILENT_MAX, Stage, TakeRequest, TakenRequest, TakesRequests,

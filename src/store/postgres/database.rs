@@ -84,6 +84,11 @@ impl Database {
         Ok(&self.connection)
     }
 
+    /// The connection, whether there are tables or not.
+    pub(super) fn bare(&self) -> &Connection {
+        &self.connection
+    }
+
     /// What it is called.
     pub(super) fn url(&self) -> &str {
         self.options.url()

@@ -22,8 +22,9 @@ mod desk;
 mod documents;
 mod engine;
 mod error;
-mod files;
+mod examine;
 mod fence;
+mod files;
 mod lease;
 mod log;
 mod membership;
@@ -44,6 +45,7 @@ pub(super) mod testing;
 mod tests;
 
 pub use database::Account;
+pub use examine::{Doubt, Examined, Obstacle};
 pub(super) use log::DatabaseLog;
 pub(super) use membership::DatabaseMembership;
 pub use options::DatabaseOptions;

@@ -6,7 +6,7 @@ use super::connection::{Connection, StatementError, Value};
 use crate::store::ErrorKind;
 
 /// The version that this program knows.
-const VERSION: i32 = 1;
+pub(super) const VERSION: i32 = 1;
 /// Keeps two workers from making the tables at the same time; any number that no other program takes.
 const LOCK: i64 = 0x726f_7374_6572_6431;
 const TABLES: &str = include_str!("schema.sql");
@@ -31,7 +31,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), ErrorKind> {
     }
 }
 
-fn version(connection: &Connection) -> Result<Option<i32>, ErrorKind> {
+pub(super) fn version(connection: &Connection) -> Result<Option<i32>, ErrorKind> {
     match connection.query("select version from rosterd.meta", Vec::new()) {
         Ok(rows) => match rows.as_slice() {
             [row] => Ok(Some(row.get(0))),

@@ -19,7 +19,7 @@ use tempfile::TempDir;
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Where a program of the server is: Debian keeps several versions apart.
-fn program(name: &str) -> Option<PathBuf> {
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> =
         versions.map(|version| version.path().join("bin").join(name)).filter(|path| path.is_file()).collect();
@@ -56,7 +56,7 @@ fn sweep() {
 }
 
 /// A command as the user that the server runs as: it refuses to be root.
-fn as_server(program: &Path) -> Command {
+pub(crate) fn as_server(program: &Path) -> Command {
     if !rustix::process::geteuid().is_root() {
         return Command::new(program);
     }
@@ -78,7 +78,21 @@ impl Server {
         SHARED.get_or_init(Self::start)
     }
 
-    fn start() -> Self {
+    /// A server that others do not use.
+    pub(crate) fn start() -> Self {
+        let server = Self::laid_out();
+        let made = as_server(&program("initdb").unwrap())
+            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D"])
+            .arg(server.path("data"))
+            .output()
+            .unwrap();
+        assert!(made.status.success(), "{made:?}");
+        server.run();
+        server
+    }
+
+    /// The folders of a server.
+    fn laid_out() -> Self {
         sweep();
         let server =
             Self { dir: tempfile::Builder::new().prefix(&format!("{NAME}{}-", std::process::id())).tempdir().unwrap() };
@@ -94,18 +108,33 @@ impl Server {
             }
         }
         fs::set_permissions(server.path("data"), Permissions::from_mode(0o700)).unwrap();
-        let made = as_server(&program("initdb").unwrap())
-            .args(["--no-sync", "--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C", "-D"])
-            .arg(server.path("data"))
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{made:?}");
-        server.run();
         server
     }
 
+    /// A standby of this server, which gets what is committed a little later.
+    pub(crate) fn standby(&self) -> Self {
+        let standby = Self::laid_out();
+        let copied = as_server(&program("pg_basebackup").unwrap())
+            .args(["-R", "-X", "stream", "-c", "fast", "-U", "postgres", "-h"])
+            .arg(self.socket())
+            .arg("-D")
+            .arg(standby.path("data"))
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        standby.run();
+        standby
+    }
+
+    /// Ends the server in the middle of everything, as a crash does.
+    pub(crate) fn stop_at_once(&self) {
+        let mut command = as_server(&program("pg_ctl").unwrap());
+        let stopped = command.args(["stop", "-w", "-m", "immediate", "-D"]).arg(self.path("data")).output().unwrap();
+        assert!(stopped.status.success(), "{stopped:?}");
+    }
+
     /// Runs it on a thread that does not end: the server is killed when the thread that began it ends.
-    fn run(&self) {
+    pub(crate) fn run(&self) {
         let (data, socket) = (self.path("data"), self.path("socket"));
         let (begun, wait) = channel();
         std::thread::spawn(move || {

@@ -64,6 +64,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         findings.extend(tried.into_iter().map(|result| Finding::of("approvals", result)));
     }
     if !args.offline {
+        #[cfg(feature = "postgres")]
+        findings.extend(super::database::findings(&config, &Clock::system()));
         let mut places = Places::new();
         let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(config.state.home.spill_dir()));
         let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());

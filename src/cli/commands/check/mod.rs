@@ -1,6 +1,8 @@
 //! `rosterd check`: configuration, permissions and mapping, then source and service.
 
 mod command;
+#[cfg(feature = "postgres")]
+mod database;
 mod finding;
 mod units;
 
