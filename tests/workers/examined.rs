@@ -1,0 +1,105 @@
+//! What `rosterd check` says of the database in which the state lies.
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::support::World;
+use crate::support::config::Config;
+use crate::support::faked::Faked;
+use crate::support::people;
+use crate::support::postgres::{self, Server};
+
+/// The findings about the database: verdict and words of each.
+fn findings(world: &World, url: &str, clock: Option<&Faked>) -> Vec<String> {
+    let mut command = world.command(&["check", "--json"]);
+    command.env("ROSTERD__STATE__URL", url);
+    clock.iter().for_each(|clock| clock.tell(&mut command));
+    let out = command.output().unwrap();
+    let shown: serde_json::Value =
+        serde_json::from_slice(&out.stdout).unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&out.stderr)));
+    let checks = shown["checks"].as_array().unwrap().iter();
+    let own = checks.filter(|check| check["what"] == "database of the state");
+    own.map(|check| format!("{}: {}", check["verdict"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
+}
+
+#[test]
+fn check_tells_what_of_a_database_is_not_as_it_should_be() {
+    if !postgres::is_there() {
+        return;
+    }
+    let server: &'static Server = Box::leak(Box::new(Server::start()));
+    let database = server.database();
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    let sql = |statement: &str| assert!(server.sql(&database.name, statement).1, "{statement}");
+    sql("create role plain login");
+    sql(&format!("alter database {} owner to plain", database.name));
+    let url = database.url().replace("postgres@", "plain@");
+    let plain = |clock: Option<&Faked>| findings(&world, &url, clock);
+    let mut command = world.command(&["sync"]);
+    assert!(command.env("ROSTERD__STATE__URL", &url).output().unwrap().status.success());
+    let good = plain(None);
+    assert!(good.len() == 1 && good[0].starts_with("ok: PostgreSQL "), "{good:?}");
+    let expect = |change: &str, back: &str, expected: &str| {
+        change.split(';').for_each(sql);
+        let found = plain(None);
+        assert!(found.iter().any(|text| text.contains(expected)), "{change}: {found:?}");
+        back.split(';').for_each(sql);
+        assert_eq!(plain(None), good, "{back}");
+    };
+    for (change, back, expected) in [
+        ("alter role plain superuser", "alter role plain nosuperuser", "warning: the role has superuser"),
+        (
+            "alter role plain createdb createrole replication bypassrls",
+            "alter role plain nocreatedb nocreaterole noreplication nobypassrls",
+            "warning: the role has createdb, createrole, bypassrls, replication",
+        ),
+        (
+            "create table public.other (); alter table public.other owner to plain",
+            "drop table public.other",
+            "warning: the role owns one thing more than the state's tables",
+        ),
+        (
+            "grant select on rosterd.rows to public",
+            "revoke select on rosterd.rows from public",
+            "warning: others have rights on the tables, which hold people's data: everyone",
+        ),
+        (
+            "alter role plain set synchronous_commit = off",
+            "alter role plain reset synchronous_commit",
+            "warning: synchronous_commit is off",
+        ),
+        (
+            "alter role plain set default_transaction_read_only = on",
+            "alter role plain reset default_transaction_read_only",
+            "wrong: default_transaction_read_only is on",
+        ),
+        (
+            "update rosterd.meta set version = 9",
+            "update rosterd.meta set version = 1",
+            "wrong: a later version of the program made its tables (version 9)",
+        ),
+        (
+            "alter system set fsync = off; select pg_reload_conf(); select pg_sleep(0.3)",
+            "alter system reset fsync; select pg_reload_conf(); select pg_sleep(0.3)",
+            "warning: fsync is off",
+        ),
+    ] {
+        expect(change, back, expected);
+    }
+    let day = (Timestamp::now() + SignedDuration::from_hours(24)).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    if let Some(clock) = Faked::at(&world, &day) {
+        let found = plain(Some(&clock));
+        assert!(found.iter().any(|text| text.contains("s ahead of the database's")), "{found:?}");
+    }
+    let standby = server.standby();
+    let found = plain(None);
+    assert!(found.iter().any(|text| text.contains("it has a standby without synchronous_standby_names")), "{found:?}");
+    let there = url.replace(
+        &server.socket().display().to_string().replace('/', "%2F"),
+        &standby.socket().display().to_string().replace('/', "%2F"),
+    );
+    let found = findings(&world, &there, None);
+    assert!(found[0].starts_with("wrong: it is a standby, which takes no writes"), "{found:?}");
+    let found = findings(&world, "postgresql://plain@%2Fnowhere/state", None);
+    assert!(found[0].starts_with("wrong: ") && found[0].contains("can't be reached"), "{found:?}");
+}
