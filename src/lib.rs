@@ -17,6 +17,7 @@ pub mod disk;
 pub mod record;
 pub mod spool;
 pub mod text;
+pub mod uptime;
 pub mod web;
 pub mod source;
 pub mod mapping;

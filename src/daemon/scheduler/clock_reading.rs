@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use rustix::time::{ClockId, clock_gettime};
 
 use crate::clock::Clock;
+use crate::uptime::uptime;
 
 /// What the wall clock says, and how much time has really passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,10 +19,7 @@ pub struct ClockReading {
 impl ClockReading {
     /// Now.
     pub fn now(clock: &Clock) -> Self {
-        let time = clock_gettime(ClockId::Boottime);
-        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
-        let nanos = u32::try_from(time.tv_nsec).unwrap_or(0);
-        Self { wall: clock.now(), elapsed: Duration::new(seconds, nanos) }
+        Self { wall: clock.now(), elapsed: uptime() }
     }
 
     /// By how much the wall clock was put forward since `earlier`; negative where it was set back.

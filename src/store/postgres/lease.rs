@@ -20,9 +20,9 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use super::connection::Value;
-use super::deadline;
 use crate::crash::term;
 use crate::store::{ErrorKind, WRITE_MAX};
+use crate::uptime::uptime;
 
 /// How long it lasts from its claim, and from each renewal.
 const LEASE: Duration = Duration::from_secs(30);
@@ -49,28 +49,28 @@ pub(super) struct Tenure {
 #[derive(Debug)]
 pub(super) struct Lease {
     pub(super) tenure: Tenure,
-    /// When the newest renewal was asked for, by [`deadline::now`].
+    /// When the newest renewal was asked for, by [`uptime`].
     renewed: AtomicU64,
     is_lost: AtomicBool,
-    /// When the first write may begin, by [`deadline::now`].
+    /// When the first write may begin, by [`uptime`].
     writes_from: u64,
 }
 
 impl Lease {
     /// A tenure that was claimed at `asked`, whose first write may begin `settle` later.
-    pub(super) fn new(tenure: Tenure, asked: u64, settle: Duration) -> Self {
+    pub(super) fn new(tenure: Tenure, asked: Duration, settle: Duration) -> Self {
         Self {
             tenure,
-            renewed: AtomicU64::new(asked),
+            renewed: AtomicU64::new(millis(asked)),
             is_lost: AtomicBool::new(false),
-            writes_from: asked + millis(settle),
+            writes_from: millis(asked + settle),
         }
     }
 
     /// A renewal that was asked for at `asked` was granted, under this timeline.
-    pub(super) fn renewed(&self, asked: u64, timeline: i32) {
+    pub(super) fn renewed(&self, asked: Duration, timeline: i32) {
         if timeline == self.tenure.timeline {
-            self.renewed.store(asked, Ordering::Relaxed);
+            self.renewed.store(millis(asked), Ordering::Relaxed);
         } else {
             self.lose();
         }
@@ -92,7 +92,7 @@ impl Lease {
     ///
     /// [`ErrorKind::Fenced`] where none may any more.
     pub(super) fn before_sending(&self) -> Result<Duration, ErrorKind> {
-        let now = deadline::now();
+        let now = millis(uptime());
         let until = self.renewed.load(Ordering::Relaxed) + millis(term(WRITE_UNTIL));
         if self.is_lost() || now >= until {
             return Err(ErrorKind::Fenced);

@@ -17,7 +17,6 @@
 mod bulk;
 mod connection;
 mod database;
-mod deadline;
 mod desk;
 mod documents;
 mod engine;

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
 
 use super::connection::{Connection, StatementError, Value};
-use super::deadline;
 use super::lease::{Lease, RENEW_EVERY, lease};
 use super::options::ConnectionOptions;
 use super::timeline::timeline;
 use crate::crash::term;
+use crate::uptime::uptime;
 
 /// A thread with a connection of its own. It ends with this value.
 pub(super) struct Renewals {
@@ -57,7 +57,7 @@ fn renew(connection: &Connection, worker: &str, leases: &[Arc<Lease>]) -> Result
     if leases.is_empty() {
         return Ok(());
     }
-    let asked = deadline::now();
+    let asked = uptime();
     let values = vec![
         Value::Text(worker.to_owned()),
         Value::Ints(leases.iter().map(|lease| lease.tenure.account).collect()),

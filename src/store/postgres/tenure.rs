@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use super::connection::Value;
 use super::database::Account;
-use super::deadline;
 use super::lease::{self, Lease, Tenure, WRITE_UNTIL};
 use super::timeline::timeline;
 use crate::crash::{point, term};
 use crate::store::ErrorKind;
 use crate::store::tenure::{Objections, Predecessor, Terms};
+use crate::uptime::uptime;
 
 /// What a claim found.
 pub(super) struct Claimed {
@@ -51,7 +51,7 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
                    greatest(extract(epoch from a.quiet_until - now.at), 0)::float8 as settle,
                    old.budget, extract(epoch from now.at - old.budget_at)::float8 as budget_age"
     );
-    let asked = deadline::now();
+    let asked = uptime();
     let values = vec![
         Value::Text(account.database.worker.clone()),
         Value::Text(node.to_owned()),

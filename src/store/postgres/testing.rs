@@ -3,8 +3,9 @@
 #[path = "../../../tests/it/support/postgres.rs"]
 mod server;
 
+pub(super) use server::Database;
+use server::Server;
 pub(in crate::store) use server::is_there;
-use server::{Database, Server};
 
 use super::{Account, DatabaseOptions};
 use crate::store::Home;

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::testing::{account, database, is_there, named};
+use super::testing::{Database, account, database, is_there, named};
 use super::*;
 use crate::store::engine::Engine as _;
 use crate::store::{
@@ -16,6 +16,13 @@ fn put(name: &str) -> Batch {
     let mut batch = Batch::default();
     batch.put(Keyspace::Synced, name, &1);
     batch
+}
+
+/// An account in a database that no other test has; nothing where there is no server.
+fn fresh() -> Option<(Database, Account)> {
+    let database = is_there().then(database)?;
+    let account = account(&database);
+    Some((database, account))
 }
 
 /// Another worker that sees the same account: a process of its own would.
@@ -32,11 +39,7 @@ fn kind<T>(result: Result<T, Error>) -> String {
 
 #[test]
 fn an_account_has_one_holder_until_it_is_released() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let one = account(&database);
+    let Some((database, one)) = fresh() else { return };
     let rows = Rows::open(&one).unwrap();
     assert!(matches!(Rows::open(&one), Err(ErrorKind::Leased { .. })), "not twice in one process");
     let other = other_worker(&one);
@@ -51,11 +54,7 @@ fn an_account_has_one_holder_until_it_is_released() {
 
 #[test]
 fn law_5_a_holder_whose_lease_ran_out_commits_nothing_once_another_has_it() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let one = account(&database);
+    let Some((database, one)) = fresh() else { return };
     let rows = Rows::open(&one).unwrap();
     rows.commit(put("a")).unwrap();
     database.sql("update rosterd.account set expires_at = clock_timestamp() - interval '3 s'");
@@ -77,11 +76,8 @@ fn law_5_a_holder_whose_lease_ran_out_commits_nothing_once_another_has_it() {
 
 #[test]
 fn a_lease_that_ran_out_and_that_no_one_took_goes_on_with_its_renewal() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let rows = Rows::open(&account(&database)).unwrap();
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
     database.sql("update rosterd.account set expires_at = clock_timestamp() - interval '3 s'");
     assert_eq!(kind(rows.commit(put("a"))), "Fenced", "the database's clock says that it is over");
 }
@@ -89,11 +85,7 @@ fn a_lease_that_ran_out_and_that_no_one_took_goes_on_with_its_renewal() {
 /// F9: an asynchronous failover loses the claim, and an epoch comes again.
 #[test]
 fn law_5_an_epoch_that_comes_again_belongs_to_its_holder_alone() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let one = account(&database);
+    let Some((database, one)) = fresh() else { return };
     let rows = Rows::open(&one).unwrap();
     rows.commit(put("a")).unwrap();
     // The standby did not have the claim; another worker claims there, with the same epoch and counter.
@@ -104,11 +96,8 @@ fn law_5_an_epoch_that_comes_again_belongs_to_its_holder_alone() {
 /// The answer to a commit was lost, and that to the question what became of it.
 #[test]
 fn law_5_a_commit_whose_outcome_is_not_known_ends_the_tenure() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let rows = Rows::open(&account(&database)).unwrap();
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
     rows.commit(put("a")).unwrap();
     // As if another commit of this tenure had come through whose answer no one heard.
     database.sql("update rosterd.account set commits = commits + 1");
@@ -119,23 +108,16 @@ fn law_5_a_commit_whose_outcome_is_not_known_ends_the_tenure() {
 
 #[test]
 fn law_5_a_tenure_of_another_timeline_commits_nothing() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let rows = Rows::open(&account(&database)).unwrap();
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
     database.sql("update rosterd.account set timeline = timeline + 1");
     assert_eq!(kind(rows.commit(put("a"))), "Fenced");
 }
 
 #[test]
 fn a_takeover_that_ends_half_way_is_one_for_the_next_worker_too() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
+    let Some((database, one)) = fresh() else { return };
     let expire = || database.sql("update rosterd.account set expires_at = clock_timestamp() - interval '1 s'");
-    let one = account(&database);
     let rows = Rows::open(&one).unwrap();
     expire();
     let other = other_worker(&one);
@@ -183,10 +165,7 @@ fn what_is_left_of_the_budget_goes_on_through_a_tenure_that_sends_nothing() {
 
 #[test]
 fn an_account_does_not_see_the_rows_documents_and_lines_of_another() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
+    let Some((database, _)) = fresh() else { return };
     let homes = ["one", "two"].map(|name| Home::Database(named(&database, name)));
     for home in &homes {
         let store = Store::open(home).unwrap();
@@ -213,10 +192,8 @@ fn an_account_does_not_see_the_rows_documents_and_lines_of_another() {
 
 #[test]
 fn documents_and_lines_are_what_was_written() {
-    if !is_there() {
-        return;
-    }
-    let home = Home::Database(account(&database()));
+    let Some((_, one)) = fresh() else { return };
+    let home = Home::Database(one);
     assert_eq!(home.read("paused/all").unwrap(), None);
     assert!(home.write_new("paused/all", b"1").unwrap());
     assert!(!home.write_new("paused/all", b"2").unwrap());
@@ -256,23 +233,16 @@ fn documents_and_lines_are_what_was_written() {
 
 #[test]
 fn a_database_of_a_later_version_is_refused() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    drop(Rows::open(&account(&database)).unwrap());
+    let Some((database, one)) = fresh() else { return };
+    drop(Rows::open(&one).unwrap());
     database.sql("update rosterd.meta set version = 2");
-    let fresh = other_worker(&account(&database));
-    assert!(matches!(Rows::open(&fresh), Err(ErrorKind::Newer { format: 2 })));
+    assert!(matches!(Rows::open(&other_worker(&one)), Err(ErrorKind::Newer { format: 2 })));
 }
 
 #[test]
 fn fault_12_a_row_that_was_changed_behind_the_program_s_back_is_damage() {
-    if !is_there() {
-        return;
-    }
-    let database = database();
-    let rows = Rows::open(&account(&database)).unwrap();
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
     rows.commit(put("a")).unwrap();
     database.sql("update rosterd.rows set payload = payload || '\\x00'::bytea");
     assert!(kind(rows.get(&Keyspace::Synced.key("a"))).starts_with("Damaged"));
