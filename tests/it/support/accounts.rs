@@ -13,6 +13,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
+use super::config::Kept;
 use super::daemon::Daemon;
 use super::postgres::{Database, Server};
 use super::{Config, Ran, documents};
@@ -67,9 +68,9 @@ impl Accounts {
         if !config.rest.contains("[status]") {
             config.rest += &format!("[status]\nlisten = \"{}\"\n", self.address);
         }
-        let state = match config.in_database {
-            false => format!("dir = \"../{name}/state\""),
-            true => format!("url = \"{}\"\nspill_dir = \"../{name}/spill\"", self.database().url()),
+        let state = match config.kept {
+            Kept::Anywhere | Kept::InFolder(_) => format!("dir = \"../{name}/state\""),
+            Kept::InDatabase => format!("url = \"{}\"\nspill_dir = \"../{name}/spill\"", self.database().url()),
         };
         config.text(&self.service(name).url()).replace("dir = \"state\"", &state)
     }
