@@ -18,6 +18,30 @@ fn server() -> &'static Server {
     Box::leak(Box::new(Server::start()))
 }
 
+impl Server {
+    /// A standby of this server, which gets what is committed a little later.
+    pub(crate) fn standby(&self) -> Self {
+        let standby = Self::laid_out();
+        let copied = postgres::as_server(&postgres::program("pg_basebackup").unwrap())
+            .args(["-R", "-X", "stream", "-c", "fast", "-U", "postgres", "-h"])
+            .arg(self.socket())
+            .arg("-D")
+            .arg(standby.path("data"))
+            .output()
+            .unwrap();
+        assert!(copied.status.success(), "{copied:?}");
+        standby.run();
+        standby
+    }
+
+    /// Ends the server in the middle of everything, as a crash does.
+    pub(crate) fn stop_at_once(&self) {
+        let mut command = postgres::as_server(&postgres::program("pg_ctl").unwrap());
+        let stopped = command.args(["stop", "-w", "-m", "immediate", "-D"]).arg(self.path("data")).output().unwrap();
+        assert!(stopped.status.success(), "{stopped:?}");
+    }
+}
+
 /// The changes that the log in a database tells of.
 fn changes(server: &Server, database: &str) -> usize {
     let told = server.sql(database, "select count(*) from rosterd.audit where line like '%\"what\":\"change\"%'").0;

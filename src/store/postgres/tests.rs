@@ -39,7 +39,7 @@ fn kind<T>(result: Result<T, Error>) -> String {
 
 #[test]
 fn an_account_has_one_holder_until_it_is_released() {
-    let Some((database, one)) = fresh() else { return };
+    let Some((_, one)) = fresh() else { return };
     let rows = Rows::open(&one).unwrap();
     assert!(matches!(Rows::open(&one), Err(ErrorKind::Leased { .. })), "not twice in one process");
     let other = other_worker(&one);

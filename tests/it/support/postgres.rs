@@ -92,7 +92,7 @@ impl Server {
     }
 
     /// The folders of a server.
-    fn laid_out() -> Self {
+    pub(crate) fn laid_out() -> Self {
         sweep();
         let server =
             Self { dir: tempfile::Builder::new().prefix(&format!("{NAME}{}-", std::process::id())).tempdir().unwrap() };
@@ -109,28 +109,6 @@ impl Server {
         }
         fs::set_permissions(server.path("data"), Permissions::from_mode(0o700)).unwrap();
         server
-    }
-
-    /// A standby of this server, which gets what is committed a little later.
-    pub(crate) fn standby(&self) -> Self {
-        let standby = Self::laid_out();
-        let copied = as_server(&program("pg_basebackup").unwrap())
-            .args(["-R", "-X", "stream", "-c", "fast", "-U", "postgres", "-h"])
-            .arg(self.socket())
-            .arg("-D")
-            .arg(standby.path("data"))
-            .output()
-            .unwrap();
-        assert!(copied.status.success(), "{copied:?}");
-        standby.run();
-        standby
-    }
-
-    /// Ends the server in the middle of everything, as a crash does.
-    pub(crate) fn stop_at_once(&self) {
-        let mut command = as_server(&program("pg_ctl").unwrap());
-        let stopped = command.args(["stop", "-w", "-m", "immediate", "-D"]).arg(self.path("data")).output().unwrap();
-        assert!(stopped.status.success(), "{stopped:?}");
     }
 
     /// Runs it on a thread that does not end: the server is killed when the thread that began it ends.
@@ -160,7 +138,7 @@ impl Server {
         }
     }
 
-    fn path(&self, name: &str) -> PathBuf {
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join(name)
     }
 
