@@ -18,7 +18,7 @@ use crate::store::Relay;
 
 /// What stands by.
 pub(super) struct StandBy {
-    view: Arc<View>,
+    view: Arc<HolderView>,
     on_page: Option<OnPage>,
     decisions: Option<JoinHandle<()>>,
 }
@@ -31,11 +31,11 @@ impl StandBy {
         name: Option<&Instance>,
         relay: Arc<dyn Relay>,
     ) -> Self {
-        let view = Arc::<View>::default();
+        let view = Arc::<HolderView>::default();
         // What several accounts have is shown by their process.
         let on_page = match name {
             None => {
-                let shown = ShownAccount::new(None, Arc::<View>::clone(&view), Arc::default());
+                let shown = ShownAccount::new(None, Arc::<HolderView>::clone(&view), Arc::default());
                 shared.pages.put_on(&config.status, shown, &shared.clock).await
             }
             Some(_) => None,
@@ -78,15 +78,15 @@ impl StandBy {
 
 /// How things are at a worker that stands by.
 #[derive(Default)]
-struct View(Mutex<String>);
+struct HolderView(Mutex<String>);
 
-impl View {
+impl HolderView {
     fn words(&self) -> String {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Gather for View {
+impl Gather for HolderView {
     fn snapshot(&self) -> BoxFuture<'_, Result<Snapshot, String>> {
         Box::pin(std::future::ready(Err(self.words())))
     }
