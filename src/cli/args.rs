@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
+use super::state_args::StateArgs;
 use super::ui::failure::Failure;
 use crate::config::Instance;
 use crate::sandbox::{Fault, Restriction, Window};
@@ -119,6 +120,8 @@ pub(super) enum Command {
     Revert(RevertArgs),
     /// Remove a person from what is kept on this machine; the service is left alone
     Forget(ForgetArgs),
+    /// Move everything that is remembered to another state
+    State(StateArgs),
     /// Show past runs and decisions, or what one run changed
     History(HistoryArgs),
     /// Show jobs, their last runs, what waits, and the budget
@@ -160,6 +163,7 @@ impl Command {
             Self::Explain(_) => "explain",
             Self::Revert(_) => "revert",
             Self::Forget(_) => "forget",
+            Self::State(_) => "state",
             Self::History(_) => "history",
             Self::Status(_) => "status",
             Self::Notify(_) => "notify",
@@ -197,6 +201,7 @@ impl Command {
             | Self::Run(_)
             | Self::Check(_)
             | Self::Preview(_)
+            | Self::State(_)
             | Self::Notify(_)
             | Self::Sandbox(_)
             | Self::Completions(_)

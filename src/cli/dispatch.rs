@@ -10,7 +10,7 @@ use super::backend::daemon_client::{self, Placement};
 use super::backend::{Backend, DaemonBackend, holder, interrupt};
 use super::commands::{
     api, apply, approve, check, completions, explain, forget, history, init, instances, keys, man, notify, pause, plan,
-    preview, queue, rebuild, revert, run, sandbox, status, sync,
+    preview, queue, rebuild, revert, run, sandbox, state, status, sync,
 };
 use super::ui::{Exit, Failure, Message, Ui};
 use super::{demo, help, log};
@@ -123,6 +123,7 @@ async fn work(ui: &Ui, host: &Backend, command: &Command) -> Result<Exit, Failur
         Command::Explain(args) => explain::run(ui, host, args).await,
         Command::Revert(args) => revert::run(ui, host, args).await,
         Command::Forget(args) => forget::run(ui, host, args).await,
+        Command::State(args) => state::run(ui, host, args),
         Command::History(args) => history::run(ui, host, args),
         Command::Queue(args) => queue::run(ui, host, args).await,
         Command::Status(_) => status::run(ui, host).await,

@@ -150,6 +150,17 @@ const HELP: &[Help] = &[
         examples: &[("rosterd forget 4711", "remove a person from what is kept on this machine")],
     },
     Help {
+        command: "state",
+        exits: STATE,
+        examples: &[
+            (
+                "rosterd state export moved.rosterd",
+                "write everything that is remembered to a file; it has people's data",
+            ),
+            ("rosterd -c new.toml state import moved.rosterd", "lay it down in another state, which is empty"),
+        ],
+    },
+    Help {
         command: "history",
         exits: &[Exit::Failed],
         examples: &[

@@ -18,6 +18,7 @@ mod dispatch;
 mod documented;
 mod help;
 mod log;
+mod state_args;
 mod ui;
 
 pub use dispatch::main;

@@ -52,6 +52,7 @@ fn kind(error: &store::Error) -> &'static str {
         store::ErrorKind::Full => "disk_full",
         store::ErrorKind::Damaged(_) => "damaged",
         store::ErrorKind::Newer { .. } => "newer",
+        store::ErrorKind::Unfinished => "unfinished",
         store::ErrorKind::Io(_) => "unreadable",
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod plan_file;
 pub(crate) mod queue;
 pub(crate) mod rebuild;
 pub(crate) mod revert;
+pub(crate) mod transfer;
 #[cfg(test)]
 mod tests;
 
@@ -33,3 +34,4 @@ pub use queue::{QueuedChange, discard, retry, waiting};
 pub use rebuild::{RebuildError, Rebuilt, Which, rebuild};
 pub use revert::inverse::NotReverted;
 pub use revert::undo_run::{Reverted, plan_revert, revert};
+pub use transfer::{export, import};

@@ -21,7 +21,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
 use crate::record::{Entity, Field, FieldKind};
 use crate::snapshot::SyncedRecord;
-use crate::store::{self, Home, Mark, MetaKey, Store};
+use crate::store::{self, Batch, Home, Mark, MetaKey, Store};
 
 /// What the last run left.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -54,6 +54,14 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     let mark = before.mark + 1;
     let file = store.home().leave_mark(mark).map_err(|error| fail(store, error))?;
     store.set_meta(MetaKey::Origin, &Origin { mark, file, copies })
+}
+
+/// Says of a state that was just laid down that it is another than its last run left, whatever its mark says.
+pub(crate) fn is_another(batch: &mut Batch, store: &Store) -> Result<(), store::Error> {
+    if let Some(origin) = store.meta::<Origin>(MetaKey::Origin)? {
+        batch.put_meta(MetaKey::Origin, &Origin { file: Mark::default(), ..origin });
+    }
+    Ok(())
 }
 
 /// What a run says while it holds changes for it.

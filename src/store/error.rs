@@ -58,6 +58,9 @@ pub enum ErrorKind {
     /// It is no folder.
     #[error("it is no folder")]
     NoFolder,
+    /// What was to be imported is not all there.
+    #[error("an import did not come to its end")]
+    Unfinished,
     /// The disk is full.
     #[error("the disk is full")]
     Full,

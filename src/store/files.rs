@@ -16,6 +16,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::embedded::{documents, files};
+use super::kept::{HoldsOfPeople, KeptForm, declared, moves, people};
 use super::{Home, Store};
 
 impl Home {
@@ -46,12 +47,25 @@ impl Home {
             Self::Database(account) => account.files(folder),
         }
     }
+
+    /// The names of all that is kept in a form, in their order.
+    pub(super) fn names(&self, form: KeptForm) -> io::Result<Vec<String>> {
+        let mut names = match self {
+            Self::Folder(dir) => files::walk(dir, &["paused", "inbox"], &["notices.json"])?,
+            #[cfg(feature = "postgres")]
+            Self::Database(account) => account.names(form)?,
+        };
+        names.retain(|name| moves(name, form));
+        names.sort();
+        Ok(names)
+    }
 }
 
 impl Store {
     /// Takes a file of this machine that is on its disk, and lies in the spill folder, into the state: it goes from where it
     /// is, and takes the place of the one that has the name.
     pub fn take_file(&self, name: &str, path: &Path) -> io::Result<()> {
+        declared(name, KeptForm::File)?;
         match self.home() {
             Home::Folder(dir) => files::take(dir, name, path),
             #[cfg(feature = "postgres")]
@@ -61,6 +75,7 @@ impl Store {
 
     /// Gives a file a second name, in the place of the one that has it.
     pub fn share_file(&self, name: &str, second: &str) -> io::Result<()> {
+        declared(second, KeptForm::File)?;
         match self.home() {
             Home::Folder(dir) => files::share(dir, name, second),
             #[cfg(feature = "postgres")]
@@ -89,6 +104,7 @@ impl Store {
 
     /// Writes a document, in the place of the one that has its name.
     pub fn put_document(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        declared(name, KeptForm::Document)?;
         match self.home() {
             Home::Folder(dir) => documents::replace(dir, name, bytes),
             #[cfg(feature = "postgres")]
@@ -103,5 +119,17 @@ impl Store {
             #[cfg(feature = "postgres")]
             Home::Database(account) => account.drop_document(name),
         }
+    }
+
+    /// Everything that is kept beside the rows and holds something of people, with what that is.
+    pub fn kept_of_people(&self) -> io::Result<Vec<(String, HoldsOfPeople)>> {
+        let mut found = Vec::new();
+        for form in [KeptForm::Document, KeptForm::File] {
+            for name in self.home().names(form)? {
+                let people = people(&name, form);
+                found.push((name, people));
+            }
+        }
+        Ok(found)
     }
 }

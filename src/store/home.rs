@@ -19,6 +19,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
+use super::kept::{KeptForm, declared};
 use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
 use super::membership::Membership;
@@ -181,6 +182,7 @@ impl Home {
 
     /// Writes a document, in the place of the one that has its name.
     pub fn replace(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+        declared(name, KeptForm::Document)?;
         match self {
             Self::Folder(dir) => documents::replace(dir, name, bytes),
             #[cfg(feature = "postgres")]
@@ -190,6 +192,7 @@ impl Home {
 
     /// Writes a document that is not there yet; false where it is.
     pub fn write_new(&self, name: &str, bytes: &[u8]) -> io::Result<bool> {
+        declared(name, KeptForm::Document)?;
         match self {
             Self::Folder(dir) => documents::create(dir, name, bytes),
             #[cfg(feature = "postgres")]
@@ -302,6 +305,11 @@ impl Log {
     /// the rows are; otherwise it is durable when this returns.
     pub fn append_with(&self, batch: &mut Batch, segment: &str, line: &str) -> io::Result<()> {
         self.engine.append_with(batch, segment, line)
+    }
+
+    /// Appends lines in their order, and returns when all of them are durable.
+    pub(super) fn append_all(&self, segment: &str, lines: &[String]) -> io::Result<()> {
+        self.engine.append_all(segment, lines)
     }
 
     /// The segments, the oldest first.

@@ -44,13 +44,26 @@ pub enum MetaKey<'a> {
     Pruned(Target),
 }
 
+impl MetaKey<'_> {
+    /// Whether a stored key is about how an engine keeps its rows, which says nothing to another one.
+    pub(super) fn is_of_engine(key: &[u8]) -> bool {
+        let Some((space, name)) = key.split_first() else { return false };
+        let own = [Self::Format.to_string(), Self::Integrity.to_string()];
+        *space == Keyspace::Meta as u8
+            && (own.iter().any(|own| own.as_bytes() == name) || name.starts_with(FILES.as_bytes()))
+    }
+}
+
+/// What the names of the rows about files of keyspaces begin with.
+const FILES: &str = "rows.";
+
 impl fmt::Display for MetaKey<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let apart = Keyspace::SEPARATOR;
         match self {
             Self::Format => f.write_str("format"),
             Self::Integrity => f.write_str("integrity"),
-            Self::File(space) => write!(f, "rows.{}", char::from(*space as u8)),
+            Self::File(space) => write!(f, "{FILES}{}", char::from(*space as u8)),
             Self::Runs => f.write_str("runs"),
             Self::Account => f.write_str("account"),
             Self::Caller => f.write_str("caller"),

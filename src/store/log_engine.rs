@@ -29,6 +29,8 @@ pub(super) trait LogEngine: Send + Sync {
         self.append(segment, line)
     }
 
+    /// Appends lines in their order; all of them are durable when it returns.
+    fn append_all(&self, segment: &str, lines: &[String]) -> io::Result<()>;
     fn segments(&self) -> io::Result<Vec<String>>;
     fn place(&self, segment: &str) -> PathBuf;
     fn lines(&self, segment: &str, visit: &mut dyn FnMut(&[u8])) -> io::Result<()>;

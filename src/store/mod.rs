@@ -21,6 +21,7 @@ mod engine;
 mod error;
 mod files;
 mod home;
+mod kept;
 mod keys;
 mod keyspace;
 mod log_engine;
@@ -34,6 +35,7 @@ mod reset;
 mod row;
 mod table;
 mod tenure;
+mod transfer;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -44,6 +46,8 @@ use embedded::Embedded;
 use engine::{BulkLoad, Engine, Interrupted};
 pub use error::{Error, ErrorKind};
 pub use home::{Home, Log};
+use kept::IMPORTING;
+pub use kept::{HoldsOfPeople, KeptForm};
 pub use keys::MetaKey;
 pub use keyspace::Keyspace;
 pub use log_engine::{LineFate, LineJudge};
@@ -60,6 +64,7 @@ pub use reset::reset;
 use serde::de::DeserializeOwned;
 pub use table::{RowId, Table};
 pub use tenure::{HandOver, Objections, Permit, Predecessor, SendPermit, Terms, WRITE_MAX};
+pub use transfer::{Contents, TransferError, import};
 
 /// What is remembered of one account.
 pub struct Store {
@@ -72,6 +77,22 @@ impl Store {
     /// Opens the store of a state, making it where there is none. Fails at once where another process holds it.
     pub fn open(home: impl Into<Home>) -> Result<Self, Error> {
         let home = home.into();
+        let is_importing = || {
+            #[cfg(feature = "postgres")]
+            if let Home::Database(account) = &home {
+                account.create()?;
+            }
+            home.read(IMPORTING).map_err(|error| home.error(ErrorKind::from_io(error)))
+        };
+        if is_importing()?.is_some() {
+            return Err(home.error(ErrorKind::Unfinished));
+        }
+        Self::open_any(&home)
+    }
+
+    /// The same for one whose import may not have come to its end.
+    fn open_any(home: &Home) -> Result<Self, Error> {
+        let home = home.clone();
         let engine: Box<dyn Engine> = match &home {
             Home::Folder(dir) => Box::new(Embedded::open(dir)?),
             #[cfg(feature = "postgres")]

@@ -22,5 +22,6 @@ pub(crate) mod rebuild;
 pub(crate) mod revert;
 pub(crate) mod run;
 pub(crate) mod sandbox;
+pub(crate) mod state;
 pub(crate) mod status;
 pub(crate) mod sync;

@@ -174,6 +174,8 @@ impl From<store::Error> for Failure {
                 let hint = format!("close it to others: chmod go-w {}; or name another state.dir", path.display());
                 Self::usage(error).hint(hint)
             }
+            store::ErrorKind::Unfinished => Self::failed(error)
+                .hint("say `rosterd state import` again: it begins anew; until then nothing works with what is half there"),
             store::ErrorKind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
             store::ErrorKind::Damaged(_) => Self::failed(error).hint(
                 "`rosterd rebuild --damaged` keeps what can be read of it and drops the rest; the next sync matches people again: \

@@ -24,3 +24,23 @@ pub(in crate::store) fn share(dir: &Path, name: &str, second: &str) -> io::Resul
     fs::hard_link(dir.join(name), &place)?;
     place.parent().map_or(Ok(()), disk::sync_folder)
 }
+
+/// The names of these files, and of those in these folders and below them.
+pub(in crate::store) fn walk(dir: &Path, folders: &[&str], names: &[&str]) -> io::Result<Vec<String>> {
+    let mut found: Vec<String> =
+        names.iter().filter(|name| dir.join(name).is_file()).map(|name| (*name).to_owned()).collect();
+    let mut folders: Vec<String> = folders.iter().map(|name| (*name).to_owned()).collect();
+    while let Some(folder) = folders.pop() {
+        let entries = match fs::read_dir(dir.join(&folder)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            entries => entries?,
+        };
+        for entry in entries {
+            let entry = entry?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            let name = format!("{folder}/{name}");
+            if entry.file_type()?.is_dir() { folders.push(name) } else { found.push(name) }
+        }
+    }
+    Ok(found)
+}

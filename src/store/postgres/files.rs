@@ -13,6 +13,7 @@ use super::fence::fenced;
 use crate::crash::point;
 use crate::store::ErrorKind;
 use crate::store::embedded::ignore_not_found;
+use crate::store::kept::KeptForm;
 
 /// How much of a file is in memory, and in one statement; next to nothing in a debug build, so that every test has files of
 /// several parts.
@@ -119,6 +120,16 @@ impl Account {
                  and not exists (select from rosterd.file f where f.account = $1 and f.blob = b.id))"
         );
         self.write(SWEEP, || vec![Value::Text(prefix.to_owned())])
+    }
+
+    /// The names of all that is kept in a form.
+    pub(in crate::store) fn names(&self, form: KeptForm) -> io::Result<Vec<String>> {
+        let statement = match form {
+            KeptForm::Document => "select name from rosterd.document where account = $1",
+            KeptForm::File => "select name from rosterd.file where account = $1",
+        };
+        let rows = self.query(statement, Vec::new).map_err(ErrorKind::into_io)?;
+        Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
     pub(in crate::store) fn files(&self, folder: &str) -> io::Result<Vec<String>> {

@@ -57,6 +57,16 @@ impl LogEngine for DatabaseLog {
         Ok(())
     }
 
+    fn append_all(&self, segment: &str, lines: &[String]) -> io::Result<()> {
+        const APPEND: &str = "insert into rosterd.audit (account, segment, line, mark)
+            select $1, $2, l.line, l.mark from unnest($3::text[], $4::text[]) with ordinality as l(line, mark, n) order by l.n
+            on conflict (mark) do nothing";
+        let marks: Vec<String> = lines.iter().map(|_| unique()).collect();
+        let values =
+            || vec![Value::Text(segment.to_owned()), Value::Texts(lines.to_vec()), Value::Texts(marks.clone())];
+        self.0.query(APPEND, values).map(drop).map_err(io::Error::other)
+    }
+
     fn segments(&self) -> io::Result<Vec<String>> {
         const SEGMENTS: &str = "select distinct segment from rosterd.audit where account = $1 order by segment";
         let rows = self.0.query(SEGMENTS, Vec::new).map_err(io::Error::other)?;

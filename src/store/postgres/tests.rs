@@ -199,7 +199,7 @@ fn documents_and_lines_are_what_was_written() {
     assert!(!home.write_new("paused/all", b"2").unwrap());
     home.replace("paused/job-a", b"3").unwrap();
     home.replace("paused/job-a", b"4").unwrap();
-    home.replace("paused_not", b"5").unwrap();
+    home.replace("notices.json", b"5").unwrap();
     let mut names = home.list("paused").unwrap();
     names.sort();
     assert_eq!(names, ["all", "job-a"]);

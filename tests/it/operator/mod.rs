@@ -5,6 +5,7 @@ mod decisions;
 mod explain;
 mod forgotten;
 mod history;
+mod moved;
 mod pauses;
 mod plan_files;
 mod queue;

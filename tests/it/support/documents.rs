@@ -47,6 +47,7 @@ fn name(arguments: &[&str]) -> Option<&'static str> {
         "rebuild" => "rebuild",
         "revert" => "revert",
         "forget" => "forget",
+        "state" => "state",
         "check" => "check",
         "init" => "init",
         "notify" => "notify-test",
