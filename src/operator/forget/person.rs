@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::error::ForgetError;
 use super::forgotten::Forgotten;
-use super::inbox;
+use super::{beside, inbox};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit, Decided};
@@ -29,6 +29,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         mirror::force_full_listing(&mut batch, &store, target)?;
     }
     forgotten.lines = history::forget(store.home(), key).map_err(ForgetError::Audit)?;
+    forgotten.files += beside::forget(&store, jobs).map_err(ForgetError::Kept)?;
     let failed = inbox::forget(&store, jobs, key, &mut forgotten);
     let unfinished = store.meta::<bool>(MetaKey::Forgetting)?.is_some();
     if forgotten.rows == 0 && forgotten.lines == 0 && forgotten.files == 0 && !unfinished {
