@@ -1,6 +1,7 @@
 //! Workers whose clocks are a day apart: none of them takes part in the lease.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rustix::process::Signal;
 
 use crate::roster::{Work, check_end};
@@ -16,7 +17,7 @@ fn law_3_a_clock_that_is_a_day_off_neither_shortens_a_lease_nor_makes_it_longer(
     let expected = Work::Changes.end();
     for hours in [24, -24] {
         let world = Work::Changes.world();
-        let there = Timestamp::now() + SignedDuration::from_hours(hours);
+        let there = Clock::system().now() + SignedDuration::from_hours(hours);
         let Some(clock) = Faked::at(&world, &there.strftime("%Y-%m-%d %H:%M:%S").to_string()) else { return };
         let mut off = command(&world, "first", &["sync"]);
         clock.tell(&mut off);

@@ -1,6 +1,7 @@
 //! What `rosterd check` says of the database in which the state lies.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 
 use crate::support::World;
 use crate::support::config::Config;
@@ -86,7 +87,7 @@ fn check_tells_what_of_a_database_is_not_as_it_should_be() {
     ] {
         expect(change, back, expected);
     }
-    let day = (Timestamp::now() + SignedDuration::from_hours(24)).strftime("%Y-%m-%d %H:%M:%S").to_string();
+    let day = (Clock::system().now() + SignedDuration::from_hours(24)).strftime("%Y-%m-%d %H:%M:%S").to_string();
     if let Some(clock) = Faked::at(&world, &day) {
         let found = plain(Some(&clock));
         assert!(found.iter().any(|text| text.contains("s ahead of the database's")), "{found:?}");
