@@ -157,7 +157,7 @@ const HELP: &[Help] = &[
                 "rosterd state export moved.rosterd",
                 "write everything that is remembered to a file; it has people's data",
             ),
-            ("rosterd -c new.toml state import moved.rosterd", "lay it down in another state, which is empty"),
+            ("rosterd state import moved.rosterd", "lay it down in another state, which is empty"),
         ],
     },
     Help {

@@ -4,7 +4,7 @@
 //! - An event is a hint that a look is worth while, and nothing else: events get lost, so each folder is looked at now and then
 //!   all the same.
 //! - A folder counts as heard only where its file system is known to tell of everything: on a network share, what other machines
-//!   do tells nobody here.
+//!   do is not seen here.
 //!
 //! One process has one queue of events, however many folders it watches: the system has few of those for each user.
 //!

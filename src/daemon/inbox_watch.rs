@@ -22,7 +22,7 @@ use crate::record::JobName;
 
 /// How often a folder is looked at that tells nothing.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// How often one is looked at that tells of files: what it told may have been lost.
+/// How often one is looked at that tells of files: an event may have been lost.
 const LOOK_ANYWAY_EVERY: Duration = Duration::from_secs(10);
 /// The parts of the time between two looks at which accounts begin.
 const SHARES: u32 = 100;
@@ -174,7 +174,7 @@ fn look(
         let (job, folder, told, shared) =
             (job.clone(), options.dir.clone(), Arc::clone(told), Arc::clone(engine.shared()));
         looks.spawn_blocking(move || {
-            // Before the look: what comes after it is told.
+            // Before the look: what comes after it makes an event.
             let tells = shared.folders.watch(&folder, &told);
             let found = poll.front(&job, &home, &clock).map_err(|error| chain(&error));
             Looked { job: job.name, poll, found, tells }

@@ -14,18 +14,18 @@ use std::hash::{Hash as _, Hasher as _};
 
 use tokio::sync::OnceCell;
 
-use super::Push;
 use super::circuit_breaker::CircuitBreaker;
 use super::error::Error;
 use crate::api::Client;
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Mirror, Remote};
 use crate::record::{Key, Values};
+use crate::store::Store;
 
 /// A credential, and whether it still sends.
 pub(super) struct Lane<'a> {
     number: usize,
-    client: Client,
+    pub(super) client: Client,
     pub(super) breaker: CircuitBreaker<'a>,
     /// Set once it was looked whether it is of this account.
     looked: OnceCell<()>,
@@ -74,15 +74,10 @@ impl<'a> Lanes<'a> {
 }
 
 impl Lane<'_> {
-    /// The push, by this credential.
-    pub(super) fn of<'a>(&'a self, push: &Push<'a>) -> Push<'a> {
-        Push { client: &self.client, ..*push }
-    }
-
-    /// Whether it takes part: it must show an entity that the first credential, which is that of `push`, shows too.
-    pub(super) async fn takes_part(&self, push: &Push<'_>, mirror: &Mirror) -> Result<bool, Error> {
+    /// Whether it takes part: it must show an entity that the first credential shows too.
+    pub(super) async fn takes_part(&self, first: &Client, store: &Store, mirror: &Mirror) -> Result<bool, Error> {
         let look = || async {
-            if let Err(reason) = self.shows_the_same(push, mirror).await? {
+            if let Err(reason) = self.shows_the_same(first, store, mirror).await? {
                 self.breaker.give_up(reason);
             }
             Ok::<_, Error>(())
@@ -91,13 +86,18 @@ impl Lane<'_> {
         Ok(self.breaker.reason().is_none())
     }
 
-    async fn shows_the_same(&self, push: &Push<'_>, mirror: &Mirror) -> Result<Result<(), String>, Error> {
+    async fn shows_the_same(
+        &self,
+        first: &Client,
+        store: &Store,
+        mirror: &Mirror,
+    ) -> Result<Result<(), String>, Error> {
         let mut newest = None;
-        mirror.each_id(push.store, |id| newest = newest.max(Some(id)))?;
-        let Some(at) = newest.map(|id| mirror.at(push.store, id)).transpose()?.flatten() else {
+        mirror.each_id(store, |id| newest = newest.max(Some(id)))?;
+        let Some(at) = newest.map(|id| mirror.at(store, id)).transpose()?.flatten() else {
             return Ok(Err("there is nothing yet by which its account could be told".to_owned()));
         };
-        let both = futures_util::try_join!(shown(push.client, at), shown(&self.client, at));
+        let both = futures_util::try_join!(shown(first, at), shown(&self.client, at));
         Ok(both.and_then(|(first, own)| match first.is_some() && first == own {
             true => Ok(()),
             false => Err(format!("it does not show id {} as the first one does: it may be of another account", at.id)),

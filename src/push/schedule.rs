@@ -79,14 +79,16 @@ impl Push<'_> {
                 false => vec![(None, part)],
             };
             let mut steps = stream::select_all(shares.into_iter().map(|(lane, share)| {
-                let push = lane.map_or(*self, |lane| lane.of(self));
+                let push = Push { client: lane.map_or(self.client, |lane| &lane.client), ..*self };
                 let breaker = lane.map_or(breaker, |lane| &lane.breaker);
                 let send = move |(ticket, attempts): Tried| async move {
                     let step = async {
                         // What is queued no more is wanted no more.
                         let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
                         match lane {
-                            Some(lane) if !lane.takes_part(self, mirror).await? => Ok(Some((change, Step::Later))),
+                            Some(lane) if !lane.takes_part(self.client, self.store, mirror).await? => {
+                                Ok(Some((change, Step::Later)))
+                            }
                             _ => push.one(mirror, change, breaker).await.map(Some),
                         }
                     };

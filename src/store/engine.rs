@@ -53,7 +53,7 @@ pub(super) trait Engine: Send + Sync {
     /// [`ErrorKind::Fenced`](super::ErrorKind::Fenced) where none may any more.
     fn before_sending(&self) -> Result<Duration, Error>;
 
-    /// Says under what the account is run from now on. Where no other process can run one, nobody objects.
+    /// Says under what the account is run from now on. Where no other process can run one, there is no objection.
     fn announce(&self, _: &Terms<'_>) -> Result<Objections, Error> {
         Ok(Objections::default())
     }

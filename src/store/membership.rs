@@ -40,7 +40,7 @@ pub struct Workers {
     pub own: String,
     /// The workers that were heard of not long ago, without this process.
     pub others: BTreeMap<String, OtherWorker>,
-    /// The accounts that somebody has.
+    /// The accounts that a worker has.
     pub held: BTreeMap<String, AccountHolder>,
 }
 

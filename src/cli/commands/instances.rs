@@ -99,7 +99,7 @@ pub(crate) fn folder_of(config: &Path) -> &Path {
     }
 }
 
-/// Adds which worker has each account; a database is asked once. One that can't be asked is told of by the status of its accounts.
+/// Adds which worker has each account; a database is asked once. One that can't be asked is shown by the status of its accounts.
 fn add_holders(seen: &mut [InstanceState]) {
     let mut known: BTreeMap<String, BTreeMap<String, AccountHolder>> = BTreeMap::new();
     for seen in seen {

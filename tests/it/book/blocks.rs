@@ -105,6 +105,9 @@ fn every_block_of_toml_loads() {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("secret", "sesame".to_owned()),
+            ("first-key", "one".to_owned()),
+            ("second-key", "two".to_owned()),
+            ("third-key", "three".to_owned()),
             ("rosterd.pem", include_str!("../../fixtures/certificates/client.pem").to_owned()),
             ("rosterd.key", include_str!("../../fixtures/certificates/client.key").to_owned()),
             ("config.toml", whole(block).unwrap_or_else(|error| error)),

@@ -90,7 +90,7 @@ struct Account {
     service: Sandbox,
     people: BTreeMap<usize, usize>,
     next: usize,
-    /// Whoever changed last, to what, and when.
+    /// Who changed last, to what, and when.
     waits: Option<(usize, usize, Instant)>,
 }
 
