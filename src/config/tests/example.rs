@@ -40,7 +40,7 @@ fn the_example_shows_every_key_and_no_other() {
 #[test]
 fn every_line_of_the_example_is_right_when_its_mark_is_removed() {
     let one_credential_only = ["api.client_secret", "api.api_key", "api.api_key_file", "api.api_key_scheme"];
-    let of_a_database = ["state.password", "state.password_file", "state.ca_file", "state.spill_dir"];
+    let of_a_database = ["state.password", "state.password_file", "state.ca_file", "state.spill_dir", "state.node"];
     let (before, _) = EXAMPLE.split_once(DIRECTORIES).unwrap();
     for (key, line) in keys_shown(before) {
         let marked = format!("# {line}");

@@ -254,17 +254,18 @@ impl Account {
         self.database.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What tells the database from a copy of it: its number, and the timeline that it writes.
+    /// What tells the database from a copy of it: its number, the timeline that it writes, and the number of a table, which is
+    /// another one where a dump was restored.
     pub(in crate::store) fn mark(&self) -> Result<Mark, ErrorKind> {
         const MARK: &str = concat!(
             "select system_identifier::text as system, ",
             timeline!(),
-            " as timeline from pg_control_system() where $1 > 0"
+            " as timeline, 'rosterd.account'::regclass::oid::bigint as table_number from pg_control_system() where $1 > 0"
         );
         let rows = self.query(MARK, Vec::new)?;
         let row = rows.first().ok_or_else(|| ErrorKind::Damaged("it has no number".into()))?;
         let place = row.get::<_, &str>("system").parse().unwrap_or(0);
-        Ok(Mark { place, changed: (row.get::<_, i32>("timeline").into(), 0) })
+        Ok(Mark { place, changed: (row.get::<_, i32>("timeline").into(), row.get("table_number")) })
     }
 
     /// Carries out a statement whose first value is the number of the account.

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::testing::{Database, account, database, is_there, named};
+use super::testing::{Database, account, database, is_there, named, restore};
 use super::*;
 use crate::store::engine::Engine as _;
 use crate::store::{
@@ -378,4 +378,19 @@ fn workers_see_one_another_and_who_has_what() {
     database.sql("update rosterd.worker set seen_at = seen_at - interval '16 s'");
     let seen = first.look(&offers(&["a"])).unwrap();
     assert!(seen.others.is_empty() && seen.held.is_empty(), "{seen:?}");
+}
+
+#[test]
+fn law_9_a_state_that_was_restored_from_a_dump_is_known_as_a_copy() {
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
+    rows.commit(put("a")).unwrap();
+    drop(rows);
+    let mark = one.mark().unwrap();
+    assert_eq!(one.mark().unwrap(), mark);
+    restore(&database);
+    assert_ne!(one.mark().unwrap(), mark);
+    let rows = Rows::open(&one).unwrap();
+    assert!(rows.get(&Keyspace::Synced.key("a")).unwrap().is_some());
+    rows.commit(put("b")).unwrap();
 }
