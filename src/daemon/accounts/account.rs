@@ -25,6 +25,7 @@ use crate::daemon::shutdown::CancelToken;
 use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
 use crate::daemon::systemd::Manager;
 use crate::daemon::{decisions, inbox_watch, monitors};
+use crate::notify::Notifier;
 use crate::reconcile;
 use crate::status::{ShownAccount, Unserved};
 use crate::store::{self, Membership, Store};
@@ -301,14 +302,7 @@ pub(super) async fn begin(
         return Err(StartError::Socket { path, error });
     }
     let remote = RemoteCallers::serve(&engine, &entrance.commands);
-    let mut watchers = JoinSet::new();
-    watchers.spawn(monitors::count(Arc::clone(&engine)).instrument(engine.span().clone()));
-    watchers.spawn(monitors::tell(Arc::clone(&engine), teller).instrument(engine.span().clone()));
-    watchers.spawn(decisions::serve(Arc::clone(&engine)).instrument(engine.span().clone()));
-    watchers.spawn(inbox_watch::watch(Arc::clone(&engine)).instrument(engine.span().clone()));
-    if let Some(on_page) = &on_page {
-        watchers.spawn(page_watch(Arc::clone(&engine), on_page.unserved.clone()));
-    }
+    let mut watchers = watchers(&engine, teller, on_page.as_ref());
     engine.counters().taken(shared.clock.now());
     engine.publish(Event::Ready);
     let (count, what) = (jobs.len(), engine.what());
@@ -326,6 +320,19 @@ pub(super) async fn begin(
     };
     let task = tokio::spawn(lives.instrument(engine.span().clone()));
     Ok(Entered::Runs(RunningAccount { engine, task, remote }))
+}
+
+/// What runs beside the loop of an account.
+fn watchers(engine: &Arc<DaemonState>, teller: Option<Notifier>, on_page: Option<&OnPage>) -> JoinSet<()> {
+    let mut watchers = JoinSet::new();
+    watchers.spawn(monitors::count(Arc::clone(engine)).instrument(engine.span().clone()));
+    watchers.spawn(monitors::tell(Arc::clone(engine), teller).instrument(engine.span().clone()));
+    watchers.spawn(decisions::serve(Arc::clone(engine)).instrument(engine.span().clone()));
+    watchers.spawn(inbox_watch::watch(Arc::clone(engine)).instrument(engine.span().clone()));
+    if let Some(on_page) = on_page {
+        watchers.spawn(page_watch(Arc::clone(engine), on_page.unserved.clone()));
+    }
+    watchers
 }
 
 /// Waits for the end of an account's loop, and ends what is left of it: its callers have their answers, and its store is
