@@ -77,14 +77,14 @@ fn a_file_that_a_killed_worker_had_done_is_filed_by_the_next_one_and_not_read_ag
     inbox.drop("staff.csv", people(1..31));
     let mut first = Worker::start(&world, "first");
     first.says("it could not be filed");
+    let second = Worker::start(&world, "second");
+    second.says("the daemon waits until it can have its state");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     assert_eq!((world.staff().len(), inbox.waiting()), (30, vec!["staff.csv".to_owned()]));
     fs::remove_dir_all(world.dir().join("first")).unwrap();
     drop(barred);
     let requests = world.service().writes();
-    let second = Worker::start(&world, "second");
-    second.says("the daemon waits until it can have its state");
     world.database().sql("update rosterd.account set expires_at = clock_timestamp() - interval '1 s'");
     eventually("the file is filed", || inbox.waiting().is_empty() && inbox.names("processed") == THREE);
     eventually("nothing is kept", || kept(&world).is_empty());

@@ -121,11 +121,11 @@ fn law_3_a_worker_that_is_killed_between_its_requests_leaves_no_one_twice_and_no
     let mut first = Worker::start(&world, "first");
     // Requests under way: whether they were carried out, the first worker will never know.
     eventually("creates under way", || world.count("staff.create") > 5);
+    let second = Worker::start(&world, "second");
+    second.says("the daemon waits until it can have its state");
     first.child.kill().unwrap();
     first.child.wait().unwrap();
     world.faults(&[]);
-    let second = Worker::start(&world, "second");
-    second.says("the daemon waits until it can have its state");
     // The lease runs out at once; what follows from that takes its time.
     world.database().sql("update rosterd.account set expires_at = clock_timestamp() - interval '1 s'");
     second.says("did not end in good order");

@@ -224,10 +224,10 @@ fn what_a_worker_did_that_went_away_is_said_to_be_unknown_and_is_not_repeated() 
     world.faults(&["staff.create hold after=5"]);
     let child = started(&world, &["apply", "plan.json"]);
     eventually("creates under way", || world.count("staff.create") > 5);
-    worker.child.kill().unwrap();
-    worker.child.wait().unwrap();
     let second = super::Worker::start(&world, "second");
     second.says("the daemon waits until it can have its state");
+    worker.child.kill().unwrap();
+    worker.child.wait().unwrap();
     expire(&world);
     let lost = ended(child).expect(1);
     assert!(lost.err.contains("what it did is not known") && lost.err.contains("rosterd history"), "{lost:?}");
