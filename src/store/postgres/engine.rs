@@ -29,6 +29,10 @@ impl Engine for Rows {
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         const GET: &str = "select payload from rosterd.rows r where r.account = $1 and r.space = $2 and r.name = $3
             and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)";
+        let space = Keyspace::of(key).expect("a row belongs to a space");
+        if !self.may_have_rows(space).map_err(|kind| self.error(kind))? {
+            return Ok(None);
+        }
         let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];
         let rows = self.account.query(GET, values).map_err(|kind| self.error(kind))?;
         rows.first().map(|row| self.payload(key, row.get("payload"))).transpose()

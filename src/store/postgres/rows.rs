@@ -36,6 +36,8 @@ pub(in crate::store) struct Rows {
     is_settled: AtomicBool,
     /// The highest generation of each space whose number was given to a load.
     generations: Mutex<BTreeMap<Keyspace, i32>>,
+    /// Whether spaces may have rows, as far as it was asked for: at a first run, each person would be looked for in vain.
+    may_have_rows: Mutex<BTreeMap<Keyspace, bool>>,
     pub(super) ran_full: AtomicBool,
 }
 
@@ -60,6 +62,7 @@ impl Rows {
             predecessor: Mutex::new(predecessor),
             hands_over: Mutex::default(),
             generations: Mutex::default(),
+            may_have_rows: Mutex::default(),
             ran_full: AtomicBool::new(false),
         };
         account.holds(&rows.lease);
@@ -111,6 +114,11 @@ impl Rows {
              select case when current_setting('synchronous_commit') = 'off'
                          then set_config('synchronous_commit', 'on', true) end from fence"
         );
+        // Before the first of them is there; who asks at the same time has waited for it, or finds it said.
+        let filled = commit.generations.iter().map(|(space, _)| *space);
+        let put = commit.rows.iter().filter(|(_, payload)| payload.is_some());
+        let filled: Vec<Keyspace> = filled.chain(put.filter_map(|(key, _)| Keyspace::of(key))).collect();
+        self.known_spaces().extend(filled.into_iter().map(|space| (space, true)));
         let values = Changes::of(commit.rows);
         let (spaces, generations): (Vec<i16>, Vec<i32>) =
             commit.generations.iter().map(|(space, generation)| (number(*space), *generation)).unzip();
@@ -195,6 +203,24 @@ impl Rows {
         const DROP: &str = "delete from rosterd.rows where account = $1 and space = $2 and generation < $3
             and exists (select from rosterd.space s where s.account = $1 and s.space = $2 and s.generation = $3)";
         self.account.query(DROP, || vec![Value::Small(number(space)), Value::Int(generation)]).map(drop)
+    }
+
+    /// Whether a space may have rows. Once it has none, it gets them from this tenure alone.
+    pub(super) fn may_have_rows(&self, space: Keyspace) -> Result<bool, ErrorKind> {
+        const ANY: &str = "select from rosterd.rows r where r.account = $1 and r.space = $2
+            and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
+            limit 1";
+        let mut known = self.known_spaces();
+        if let Some(may) = known.get(&space) {
+            return Ok(*may);
+        }
+        let may = !self.account.query(ANY, || vec![Value::Small(number(space))])?.is_empty();
+        known.insert(space, may);
+        Ok(may)
+    }
+
+    fn known_spaces(&self) -> MutexGuard<'_, BTreeMap<Keyspace, bool>> {
+        self.may_have_rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// All is known again of what a lost tenure before left open, or noted as still to be looked at.

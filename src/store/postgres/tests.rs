@@ -248,6 +248,29 @@ fn fault_12_a_row_that_was_changed_behind_the_program_s_back_is_damage() {
     assert!(kind(rows.get(&Keyspace::Synced.key("a"))).starts_with("Damaged"));
 }
 
+/// A first run asks for each person in vain, several times.
+#[test]
+fn a_space_without_rows_is_asked_for_once_until_a_row_comes_into_it() {
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
+    let has = |space: Keyspace, name: &str| rows.get(&space.key(name)).unwrap().is_some();
+    let is_empty = || [Keyspace::Synced, Keyspace::Owner].map(|space| !has(space, "a"));
+    assert_eq!(is_empty(), [true, true]);
+    // Whoever asked now would fail.
+    database.sql("alter table rosterd.rows rename to hidden");
+    assert_eq!(is_empty(), [true, true]);
+    database.sql("alter table rosterd.hidden rename to rows");
+    rows.commit(put("a")).unwrap();
+    assert_eq!(is_empty(), [false, true]);
+    let mut bulk = rows.bulk_load();
+    let mut batch = Batch::default();
+    (0..500).for_each(|number| batch.put(Keyspace::Owner, &format!("a{number}"), &1));
+    batch.put(Keyspace::Owner, "a", &1);
+    bulk.add(batch).unwrap();
+    bulk.commit().unwrap();
+    assert_eq!(is_empty(), [false, false]);
+}
+
 /// Waits until something is there.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();
