@@ -135,21 +135,25 @@ impl Home {
         Error { place: self.place(), kind }
     }
 
-    /// Whether there is anything of it.
-    pub fn exists(&self) -> bool {
+    /// Whether there is anything of it. Makes nothing.
+    ///
+    /// # Errors
+    ///
+    /// The database can't be reached.
+    pub fn exists(&self) -> Result<bool, Error> {
         match self {
-            Self::Folder(dir) => dir.exists(),
+            Self::Folder(dir) => Ok(dir.exists()),
             #[cfg(feature = "postgres")]
-            Self::Database(_) => true,
+            Self::Database(account) => account.exists().map_err(|kind| self.error(kind)),
         }
     }
 
-    /// Whether it has a store.
+    /// Whether it is known to have a store. Makes nothing.
     pub fn has_store(&self) -> bool {
         match self {
             Self::Folder(dir) => dir.join("store").is_dir(),
             #[cfg(feature = "postgres")]
-            Self::Database(_) => true,
+            Self::Database(account) => account.exists().is_ok_and(|is_there| is_there),
         }
     }
 

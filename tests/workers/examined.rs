@@ -22,6 +22,77 @@ fn findings(world: &World, url: &str, clock: Option<&Faked>) -> Vec<String> {
     own.map(|check| format!("{}: {}", check["verdict"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
 }
 
+/// How commands end against a database: exit code and what is said.
+fn ends(world: &World, url: &str, arguments: &[&str]) -> (Option<i32>, String) {
+    let out = world.command(arguments).env("ROSTERD__STATE__URL", url).output().unwrap();
+    (out.status.code(), String::from_utf8_lossy(&out.stderr).into_owned())
+}
+
+#[test]
+fn check_leaves_nothing_in_a_database_in_which_the_account_is_not_there_yet() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    let url = world.database().url();
+    let check = || ends(&world, &url, &["check"]);
+    let (code, said) = check();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(world.database().sql("select count(*) from pg_namespace where nspname = 'rosterd'"), "0");
+    let asked = world.service().requests().len();
+    assert!(asked > 0, "the service is asked all the same");
+    // With the tables of another account.
+    assert_eq!(ends(&world, &url, &["sync"]).0, Some(0));
+    world.database().sql("update rosterd.account set name = 'other'");
+    let (code, said) = check();
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(world.database().sql("select string_agg(name, ',') from rosterd.account"), "other");
+}
+
+#[test]
+fn commands_say_that_a_database_takes_no_writes_or_can_t_be_reached() {
+    if !postgres::is_there() {
+        return;
+    }
+    let server: &'static Server = Box::leak(Box::new(Server::start()));
+    let database = server.database();
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    let url = database.url();
+    assert_eq!(ends(&world, &url, &["sync"]).0, Some(0));
+    // A worker has the account as the standby sees it: it takes no requests there.
+    let sql = |statement: &str| assert!(server.sql(&database.name, statement).1, "{statement}");
+    let held = "update rosterd.account set holder = 'x', node = 'x', serves = 1, since = now(), expires_at = now() + interval '1 h'";
+    let standby = server.standby();
+    let there = url.replace(
+        &server.socket().display().to_string().replace('/', "%2F"),
+        &standby.socket().display().to_string().replace('/', "%2F"),
+    );
+    let reads_only = format!("{url}?options=-c%20default_transaction_read_only%3Don");
+    let nowhere = "postgresql://plain@%2Fnowhere/state";
+    for held in [None, Some(held)] {
+        held.into_iter().for_each(sql);
+        for command in ["status", "plan", "sync"] {
+            for (url, expected) in
+                [(&there[..], "it takes no writes"), (&reads_only, "it takes no writes"), (nowhere, "can't be reached")]
+            {
+                let (code, said) = ends(&world, url, &[command]);
+                assert!(code == Some(1) && said.contains(expected), "{command} at {url}: {code:?} {said}");
+            }
+        }
+        for url in [&there[..], &reads_only] {
+            // What only reads does without writing.
+            let (code, said) = ends(&world, url, &["history"]);
+            assert_eq!(code, Some(0), "{url}: {said}");
+            let found = findings(&world, url, None);
+            assert!(found[0].starts_with("wrong: "), "{found:?}");
+        }
+    }
+    let (code, said) = ends(&world, nowhere, &["history"]);
+    assert!(code == Some(1) && said.contains("can't be reached"), "{code:?} {said}");
+}
+
 #[test]
 fn check_tells_what_of_a_database_is_not_as_it_should_be() {
     if !postgres::is_there() {

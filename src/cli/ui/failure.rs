@@ -159,6 +159,8 @@ impl From<store::Error> for Failure {
             store::ErrorKind::Database(_) => {
                 Self::failed(error).hint("nothing is sent before the database answers; what was confirmed is safe")
             }
+            store::ErrorKind::ReadOnly => Self::failed(error)
+                .hint("name the primary in state.url, or both hosts with target_session_attrs=read-write; `rosterd check` tells more"),
             store::ErrorKind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of the {place}, or set state.dir to a folder of your own"))
             }

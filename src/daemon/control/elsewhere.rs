@@ -69,7 +69,7 @@ pub enum Unanswered {
         /// The worker.
         holder: Holder,
     },
-    /// Nothing was done: the database can't be reached.
+    /// Nothing was done: the database can't be reached, or takes no requests.
     #[error(transparent)]
     Unreachable(store::Error),
     /// The database can't be reached any more. What was done is not known.
@@ -126,6 +126,11 @@ fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> HolderRequest {
     HolderRequest { kind: RequestKind::Command, call, by: format!("{by}@{}", relay.node()) }
 }
 
+/// Whether the database did not take a request, so that no worker can have seen it.
+fn is_refused(error: &store::Error) -> bool {
+    matches!(error.kind, store::ErrorKind::ReadOnly | store::ErrorKind::Newer { .. } | store::ErrorKind::Full)
+}
+
 /// Asks the worker that has the account, and hands each part of the answer to `part` until that has what it wants. When `stop`
 /// completes, the worker hears that the caller was asked to end.
 ///
@@ -148,7 +153,10 @@ pub(super) async fn ask_holder<T>(
     if request.call.len() > ASKED_BYTES_MAX {
         return Err(Unanswered::TooLarge { holder });
     }
-    let number = blocking(relay, move |relay| relay.ask(&request)).await?;
+    let number = match blocking(relay, move |relay| relay.ask(&request)).await {
+        Err(error) if is_refused(&error) => return Err(Unanswered::Unreachable(error)),
+        asked => asked?,
+    };
     let now = Instant::now();
     let (stage, doubted, stopped) = (Stage::Waits, None, None);
     let mut asked = OpenRequest { relay, number, holder, begun: now, heard: now, seen: 0, stage, doubted, stopped };

@@ -268,6 +268,26 @@ impl Account {
         Ok(Mark { place, changed: (row.get::<_, i32>("timeline").into(), row.get("table_number")) })
     }
 
+    /// Whether there is anything of it.
+    pub(in crate::store) fn exists(&self) -> Result<bool, ErrorKind> {
+        self.look_up("select from rosterd.account where name = $1").map(|rows| !rows.is_empty())
+    }
+
+    /// Carries out a statement that reads, and whose value is the name of the account: no rows where there are no tables. Makes
+    /// neither tables nor an account.
+    pub(super) fn look_up(&self, statement: &'static str) -> Result<Vec<Row>, ErrorKind> {
+        let connection = self.database.bare();
+        let name = || vec![Value::Text(self.name.clone())];
+        let answer = match connection.query(statement, name()) {
+            Err(StatementError::Lost(_)) => connection.query(statement, name()),
+            answer => answer,
+        };
+        match answer {
+            Err(failure) if schema::is_without_tables(&failure) => Ok(Vec::new()),
+            answer => answer.map_err(ErrorKind::from_database),
+        }
+    }
+
     /// Carries out a statement whose first value is the number of the account.
     pub(super) fn query_once(&self, statement: &'static str, values: Vec<Value>) -> Result<Vec<Row>, ErrorKind> {
         let connection = self.database.ready()?;

@@ -11,6 +11,7 @@ impl ErrorKind {
     pub(super) fn from_database(failure: StatementError) -> Self {
         match failure {
             StatementError::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
+            StatementError::Refused { code, .. } if code == SqlState::READ_ONLY_SQL_TRANSACTION => Self::ReadOnly,
             failure => Self::Database(failure.to_string()),
         }
     }

@@ -42,8 +42,8 @@ impl Relay for Account {
     fn holder(&self) -> Result<Option<Holder>, Error> {
         const HOLDER: &str =
             "select coalesce(node, 'a worker') as node, serves, extract(epoch from since)::float8 as since
-            from rosterd.account where id = $1 and holder is not null and expires_at > clock_timestamp()";
-        let rows = self.query(HOLDER, Vec::new).map_err(|kind| self.failed(kind))?;
+            from rosterd.account where name = $1 and holder is not null and expires_at > clock_timestamp()";
+        let rows = self.look_up(HOLDER).map_err(|kind| self.failed(kind))?;
         Ok(rows.first().map(|row| Holder {
             node: row.get("node"),
             since: row

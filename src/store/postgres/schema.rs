@@ -37,21 +37,23 @@ pub(super) fn version(connection: &Connection) -> Result<Option<i32>, ErrorKind>
             [row] => Ok(Some(row.get(0))),
             _ => Err(ErrorKind::Damaged("its table `meta` does not hold one version".into())),
         },
-        Err(StatementError::Refused { code, .. })
-            if code == SqlState::UNDEFINED_TABLE || code == SqlState::INVALID_SCHEMA_NAME =>
-        {
-            Ok(None)
-        }
+        Err(failure) if is_without_tables(&failure) => Ok(None),
         Err(failure) => Err(ErrorKind::from_database(failure)),
     }
 }
 
-/// The account of this name, made where there is none.
+/// Whether a statement was refused because there are no tables.
+pub(super) fn is_without_tables(failure: &StatementError) -> bool {
+    matches!(failure, StatementError::Refused { code, .. }
+        if *code == SqlState::UNDEFINED_TABLE || *code == SqlState::INVALID_SCHEMA_NAME)
+}
+
+/// The account of this name, made where there is none. One that is there is only read: what looks at it needs no right to write.
 pub(super) fn account(connection: &Connection, name: &str) -> Result<i32, ErrorKind> {
-    let statement = "with made as (insert into rosterd.account (name) values ($1) on conflict (name) do nothing returning id) \
-                     select id from made union all select id from rosterd.account where name = $1";
+    const FIND: &str = "select id from rosterd.account where name = $1";
+    const MAKE: &str = "insert into rosterd.account (name) values ($1) on conflict (name) do nothing returning id";
     // Two workers may make it at once: the one that comes second sees it with its next statement.
-    for _ in 0..2 {
+    for statement in [FIND, MAKE, FIND] {
         let rows = connection.query(statement, vec![Value::Text(name.to_owned())]).map_err(ErrorKind::from_database)?;
         if let Some(row) = rows.first() {
             return Ok(row.get(0));

@@ -64,12 +64,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         findings.extend(tried.into_iter().map(|result| Finding::of("approvals", result)));
     }
     if !args.offline {
+        let before = findings.len();
         #[cfg(feature = "postgres")]
         findings.extend(super::database::findings(&config, &Clock::system()));
+        let can_have_state = findings[before..].iter().all(|finding| finding.verdict != Verdict::Wrong);
         let mut places = Places::new();
         let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(config.state.home.spill_dir()));
         let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());
-        let last = units::last_found(&config);
+        let last = if can_have_state { units::last_found(&config) } else { BTreeMap::new() };
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);
             let job = &joined;
@@ -78,7 +80,12 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
             findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
         }
         config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
-        service(&config, &places, &mut findings).await?;
+        if can_have_state {
+            service(&config, &places, &mut findings).await?;
+        } else {
+            let text = "not asked: only who has the account asks, and this database can't say who has it".to_owned();
+            findings.push(Finding::new(format!("service at {}", config.api.base_url), Verdict::Doubtful, text));
+        }
     }
     finding::show(ui, &findings);
     let fails = |finding: &Finding| match finding.verdict {
@@ -242,8 +249,11 @@ fn described(job: &Job, read: &Read) -> String {
 
 /// Asks the service for one of everything that the jobs read; never tries a write.
 async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
-    // Where the state lies in a database, only who has the account sends: this process has it while it asks.
-    let _store = match config.state.home.relay().map(|_| reconcile::open_store(config)).transpose() {
+    // Where the state lies in a database, only who has the account sends: this process has it while it asks. An account that is
+    // not there yet has sent nothing, and is not made for this.
+    let is_there = config.state.home.exists()?;
+    let shared = config.state.home.relay().filter(|_| is_there);
+    let _store = match shared.map(|_| reconcile::open_store(config)).transpose() {
         Ok(store) => store,
         Err(store::Error { kind: store::ErrorKind::Leased { node }, .. }) => {
             let text = format!("not asked: {node} has the account, and alone knows how much of the rate limit is used");
@@ -254,7 +264,8 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     };
     let mut options = config.api.clone();
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
-    if !config.state.home.exists() {
+    if !is_there {
+        options.send_guard = None;
         options.budget = BudgetPlace::Own;
         options.further.iter_mut().for_each(|further| further.budget = BudgetPlace::Own);
     }
