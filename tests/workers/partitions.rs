@@ -8,6 +8,7 @@ use rustix::process::Signal;
 
 use crate::proxy::{From, Proxy};
 use crate::roster::{End, Work, check_end};
+use crate::support::daemon::eventually;
 use crate::support::{World, postgres};
 use crate::worker::{self, Halt, Worker, command, sync_when_free};
 
@@ -72,4 +73,38 @@ fn law_3_a_worker_that_is_cut_off_sends_nothing_after_its_deadline_and_is_refuse
         long(ways, &expected);
         short(ways, &expected);
     }
+}
+
+#[test]
+fn a_renewal_without_an_answer_does_not_cost_the_lease() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = Work::Changes.world();
+    let proxy = Proxy::start(world.dir().join("proxy"), &postgres::Server::shared().socket(), None);
+    let mut command = command(&world, "first", &["run"]);
+    command.env_remove("ROSTERD_TERMS_DIVIDED_BY").env("ROSTERD__STATE__URL", proxy.url(&world.database().name));
+    let _first = Worker::start(&world, "first", command);
+    // The database, by its own clock: the tenure, and whether it was renewed a short time ago.
+    let ask = || {
+        world.database().sql(
+            "select holder || epoch || ' ' || (expires_at > clock_timestamp() + interval '22 s') from rosterd.account
+              where holder is not null",
+        )
+    };
+    let mut before = ask();
+    eventually("the first worker has the account", || {
+        before = ask();
+        !before.is_empty()
+    });
+    proxy.lose("update rosterd.account a set expires_at");
+    eventually("a renewal is lost", || proxy.has_lost());
+    // By then it is late, and it would be for a minute.
+    thread::sleep(Duration::from_secs(9));
+    let mut after = String::new();
+    eventually("it is renewed", || {
+        after = ask();
+        after.ends_with("true")
+    });
+    assert_eq!(after, before, "{}", worker::log(&world, "first"));
 }

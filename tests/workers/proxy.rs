@@ -30,6 +30,8 @@ struct Shared {
     refuses: AtomicBool,
     /// Whether what comes from a sender is kept, as a network does that drops each packet.
     holds: [AtomicBool; 2],
+    /// The text of a message that is lost, with all that follows on its connection.
+    loses: Mutex<Option<&'static str>>,
     open: Mutex<Vec<UnixStream>>,
 }
 
@@ -98,6 +100,17 @@ impl Proxy {
         self.shared.holds[from as usize].store(holds, Ordering::SeqCst);
     }
 
+    /// Loses the next message of a worker that has this text in it, and all that follows on its connection, and ends nothing: a
+    /// connection that is dead without a sign.
+    pub(crate) fn lose(&self, text: &'static str) {
+        *self.shared.loses.lock().unwrap() = Some(text);
+    }
+
+    /// Whether that message has come.
+    pub(crate) fn has_lost(&self) -> bool {
+        self.shared.loses.lock().unwrap().is_none()
+    }
+
     /// Ends new connections at once from now on, or no longer.
     pub(crate) fn refuse(&self, refuses: bool) {
         self.shared.refuses.store(refuses, Ordering::SeqCst);
@@ -134,10 +147,24 @@ impl Shared {
                 self.was_cut.store(true, Ordering::SeqCst);
                 return Ok(());
             }
+            if sender == From::Worker && self.takes_away(&message) {
+                io::copy(&mut from, &mut io::sink())?;
+                return Ok(());
+            }
             while self.holds[sender as usize].load(Ordering::SeqCst) {
                 thread::sleep(Duration::from_millis(10));
             }
             to.write_all(&message)?;
         }
+    }
+
+    /// Whether this is the message that is lost.
+    fn takes_away(&self, message: &[u8]) -> bool {
+        let mut loses = self.loses.lock().unwrap();
+        let is_it = loses.is_some_and(|text| message.windows(text.len()).any(|part| part == text.as_bytes()));
+        if is_it {
+            *loses = None;
+        }
+        is_it
     }
 }

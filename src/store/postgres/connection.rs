@@ -25,10 +25,22 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 
 use super::options::ConnectionOptions;
 
-/// How long a statement may take. The longest are parts of a bulk load.
-const STATEMENT_MAX: Duration = Duration::from_secs(60);
-/// How long it may take to connect.
-const CONNECT_MAX: Duration = Duration::from_secs(10);
+/// How long the database is waited for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    /// How long one host may take to accept a connection, so that the next one in the URL is asked in time.
+    pub(super) host: Duration,
+    /// How long it may take to connect.
+    pub(super) connect: Duration,
+    /// How long a statement may take.
+    pub(super) statement: Duration,
+}
+
+impl Patience {
+    /// The longest statements are parts of a bulk load.
+    pub(super) const USUAL: Self =
+        Self { host: Duration::from_secs(5), connect: Duration::from_secs(10), statement: Duration::from_secs(60) };
+}
 
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +113,7 @@ enum Work {
 /// broke.
 pub(super) struct Connection {
     options: Arc<ConnectionOptions>,
+    patience: Patience,
     links_max: usize,
     links: Mutex<Links>,
 }
@@ -119,8 +132,8 @@ type Link = UnboundedSender<Request>;
 
 impl Connection {
     /// At most so many; connects to nothing.
-    pub(super) fn new(options: Arc<ConnectionOptions>, links_max: usize) -> Self {
-        Self { options, links_max, links: Mutex::default() }
+    pub(super) fn new(options: Arc<ConnectionOptions>, patience: Patience, links_max: usize) -> Self {
+        Self { options, patience, links_max, links: Mutex::default() }
     }
 
     fn links(&self) -> MutexGuard<'_, Links> {
@@ -134,7 +147,7 @@ impl Connection {
             return Ok(idle);
         }
         if links.begun < self.links_max {
-            let link = ServerLink::begin(Arc::clone(&self.options))?;
+            let link = ServerLink::begin(Arc::clone(&self.options), self.patience)?;
             links.begun += 1;
             return Ok(link);
         }
@@ -182,17 +195,18 @@ impl Connection {
 
 struct ServerLink {
     options: Arc<ConnectionOptions>,
+    patience: Patience,
     client: Option<Client>,
 }
 
 impl ServerLink {
     /// Starts its thread, which ends with the sender; connects to nothing.
-    fn begin(options: Arc<ConnectionOptions>) -> std::io::Result<Link> {
+    fn begin(options: Arc<ConnectionOptions>, patience: Patience) -> std::io::Result<Link> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (requests, received) = unbounded_channel();
         thread::Builder::new()
             .name("database".to_owned())
-            .spawn(move || runtime.block_on(Self { options, client: None }.serve(received)))?;
+            .spawn(move || runtime.block_on(Self { options, patience, client: None }.serve(received)))?;
         Ok(requests)
     }
 
@@ -220,9 +234,9 @@ impl ServerLink {
                 Work::Script(statements) => client.batch_execute(statements).await.map(|()| Vec::new()),
             }
         };
-        let asked = tokio::time::timeout(STATEMENT_MAX, asked).await;
-        let asked =
-            asked.map_err(|_| StatementError::Lost(format!("no answer within {} s", STATEMENT_MAX.as_secs())))?;
+        let most = self.patience.statement;
+        let asked = tokio::time::timeout(most, asked).await;
+        let asked = asked.map_err(|_| StatementError::Lost(format!("no answer within {} s", most.as_secs())))?;
         asked.map_err(|error| match error.as_db_error() {
             // The server ends the session with these: an administrator's order, a crash, a start.
             Some(refused) if refused.code().code().starts_with("57P") => {
@@ -237,7 +251,8 @@ impl ServerLink {
 
     async fn connect(&self) -> Result<Client, StatementError> {
         let unreachable = |error: &dyn std::error::Error| StatementError::Unreachable(words(error));
-        let config = self.options.config().map_err(StatementError::Unreachable)?;
+        let mut config = self.options.config().map_err(StatementError::Unreachable)?;
+        config.connect_timeout(self.patience.host);
         let connect = async {
             match self.options.tls().map_err(StatementError::Unreachable)? {
                 Some(tls) => {
@@ -253,8 +268,9 @@ impl ServerLink {
                 }
             }
         };
-        let connected = tokio::time::timeout(CONNECT_MAX, connect).await;
-        connected.map_err(|_| StatementError::Unreachable(format!("no answer within {} s", CONNECT_MAX.as_secs())))?
+        let most = self.patience.connect;
+        let connected = tokio::time::timeout(most, connect).await;
+        connected.map_err(|_| StatementError::Unreachable(format!("no answer within {} s", most.as_secs())))?
     }
 }
 

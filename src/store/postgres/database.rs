@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio_postgres::Row;
 
-use super::connection::{Connection, StatementError, Value};
+use super::connection::{Connection, Patience, StatementError, Value};
 use super::desk::Desk;
 use super::lease::Lease;
 use super::options::{ConnectionOptions, DatabaseOptions};
@@ -45,7 +45,7 @@ impl Database {
     fn new(options: &DatabaseOptions) -> Self {
         let options = Arc::new(ConnectionOptions::new(options));
         Self {
-            connection: Connection::new(Arc::clone(&options), CONNECTIONS_MAX),
+            connection: Connection::new(Arc::clone(&options), Patience::USUAL, CONNECTIONS_MAX),
             options,
             is_prepared: Mutex::new(false),
             renewals: OnceLock::new(),

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::connection::{Connection, StatementError, Value};
+use super::connection::{Connection, Patience, StatementError, Value};
 use super::options::ConnectionOptions;
 use crate::store::relay::{
     AnswerPart, CallerMark, HolderRequest, PART_BYTES, Reply, RequestKind, SILENT_MAX, TakeRequest, TakenRequest,
@@ -68,7 +68,7 @@ enum Work {
 impl Desk {
     /// Starts the thread. `epoch_of` says under which epoch this process has an account, if it has it.
     pub(super) fn start(options: Arc<ConnectionOptions>, worker: String, epoch_of: EpochOf) -> std::io::Result<Self> {
-        let connection = Connection::new(options, 1);
+        let connection = Connection::new(options, Patience::USUAL, 1);
         let (works, received) = channel();
         let served: Arc<Mutex<BTreeMap<i32, Served>>> = Arc::default();
         let thread = DeskThread {

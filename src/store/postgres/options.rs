@@ -81,7 +81,6 @@ impl ConnectionOptions {
         let is_local = is_local(&config);
         config
             .application_name("rosterd")
-            .connect_timeout(Duration::from_secs(5))
             .keepalives_idle(Duration::from_secs(10))
             .tcp_user_timeout(Duration::from_secs(20))
             .ssl_mode(if is_local { SslMode::Disable } else { SslMode::Require });

@@ -3,13 +3,23 @@
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::thread;
+use std::time::{Duration, Instant};
 
-use super::connection::{Connection, StatementError, Value};
-use super::lease::{Lease, RENEW_EVERY, lease};
+use super::connection::{Connection, Patience, StatementError, Value};
+use super::lease::{Lease, RENEW_EVERY, WRITE_UNTIL, lease};
 use super::options::ConnectionOptions;
 use super::timeline::timeline;
 use crate::crash::term;
 use crate::uptime::uptime;
+
+/// A connection that is dead without a sign costs one renewal, and not the lease: there is time for others after it. Real time
+/// whatever the terms are, for it is that of network and server.
+const PATIENCE: Patience =
+    Patience { host: Duration::from_secs(2), connect: Duration::from_secs(5), statement: Duration::from_secs(5) };
+
+const _: () = assert!(
+    RENEW_EVERY.as_secs() + 2 * PATIENCE.statement.as_secs() + PATIENCE.connect.as_secs() < WRITE_UNTIL.as_secs()
+);
 
 /// A thread with a connection of its own. It ends with this value.
 pub(super) struct Renewals {
@@ -19,12 +29,14 @@ pub(super) struct Renewals {
 
 impl Renewals {
     pub(super) fn start(options: Arc<ConnectionOptions>, worker: String) -> std::io::Result<Self> {
-        let connection = Connection::new(options, 1);
+        let connection = Connection::new(options, PATIENCE, 1);
         let leases: Arc<Mutex<Vec<Weak<Lease>>>> = Arc::default();
         let (alive, ended) = channel();
         let held = Arc::clone(&leases);
         thread::Builder::new().name("renewals".to_owned()).spawn(move || {
-            while ended.recv_timeout(term(RENEW_EVERY)) == Err(RecvTimeoutError::Timeout) {
+            let mut wait = term(RENEW_EVERY);
+            while ended.recv_timeout(wait) == Err(RecvTimeoutError::Timeout) {
+                let begun = Instant::now();
                 let mut held = held.lock().unwrap_or_else(PoisonError::into_inner);
                 let live: Vec<Arc<Lease>> =
                     held.iter().filter_map(Weak::upgrade).filter(|lease| !lease.is_lost()).collect();
@@ -33,6 +45,7 @@ impl Renewals {
                 if let Err(error) = renew(&connection, &worker, &live) {
                     tracing::warn!(%error, "the leases could not be renewed: {error}");
                 }
+                wait = term(RENEW_EVERY).saturating_sub(begun.elapsed());
             }
         })?;
         Ok(Self { leases, _alive: alive })
