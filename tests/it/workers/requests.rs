@@ -154,6 +154,20 @@ fn every_command_answers_alike_wherever_it_is_given() {
     assert_eq!(requests(&world), "0", "nothing is left of what was asked");
 }
 
+/// Whether a worker has the account is asked before, with the same body.
+#[test]
+fn a_body_from_standard_input_is_sent_whole_where_no_worker_has_the_account() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(Config::default().in_database());
+    let mut asked = command(&world, "", &["api", "staff.create", "--body", "-"]);
+    let mut child = asked.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(br#"{"name": "Sent Alone"}"#).unwrap();
+    ended(child).expect(0);
+    assert!(world.staff().iter().any(|one| one["name"] == "Sent Alone"));
+}
+
 #[test]
 fn a_plan_of_another_configuration_is_not_made_by_the_worker() {
     if !postgres::is_there() {
