@@ -45,6 +45,7 @@ fn law_12_ninety_creates_use_the_budget_and_never_more_by_a_fixed_window() {
 #[test]
 fn law_12_the_budget_holds_across_kills_and_restarts() {
     let world = world(Window::Sliding);
+    world.settle_at_once();
     for _ in 0..3 {
         world.kill_held("staff.create hold after=9", &[]);
     }

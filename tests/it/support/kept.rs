@@ -216,9 +216,10 @@ impl Site {
     }
 
     /// Where every test keeps its state in a database: lets time pass for a process that was killed with the account. What a
-    /// successor does that does not wait has tests of its own.
+    /// successor does that does not wait has tests of its own, which ask for a database themselves.
     pub(crate) fn outlast_the_dead(&self) {
-        let Some(database) = self.in_database().filter(|_| is_asked_for()) else { return };
+        let is_any = is_asked_for() && matches!(self.config.kept, Kept::Anywhere);
+        let Some(database) = self.in_database().filter(|_| is_any) else { return };
         if has_dead_holder(database) {
             // Where a successor would have to wait, it finds an account that no one had.
             let then = match self.settles_at_once.load(Ordering::Relaxed) {
