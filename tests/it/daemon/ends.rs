@@ -103,8 +103,9 @@ fn fault_20_two_daemons_on_one_state_and_a_socket_that_is_taken() {
     let daemon = world.daemon();
     let second = world.run(&["run"]).expect(11);
     assert!(second.err.contains(&daemon.id().to_string()), "who holds it: {second:?}");
-    // Another state, the same socket.
-    let text = world.config_text();
+    // Another state and credential, the same socket.
+    let text = world.config_text().replace("api_key_file = \"api_key\"", "api_key_file = \"other_key\"");
+    world.put("other_key", b"other");
     world.put("other.toml", text.replace("dir = \"state\"", "dir = \"other\"").as_bytes());
     let other = world.run(&["run", "--config", "other.toml"]).expect(2);
     assert!(other.err.contains("another daemon listens there"), "{other:?}");

@@ -15,7 +15,7 @@ fn fault_109_a_broken_configuration_is_refused_and_the_old_one_works_on() {
     for (broken, told) in [
         (whole.replace("target = \"staff\"", "target = \"staf\""), "is no target"),
         (whole.replace("{{ title }}", "{{ titel }}"), "titel"),
-        (whole.replace("dir = \"state\"", "dir = \"elsewhere\""), "state"),
+        (world.with_other_state(&whole), "state"),
         (whole.replace("path = \"staff.csv\"", "path = \"gone.csv\""), "gone.csv"),
     ] {
         world.put_config(&broken);

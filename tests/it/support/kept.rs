@@ -105,6 +105,14 @@ impl Site {
         }
     }
 
+    /// A configuration with its state at another place, which need not be there.
+    pub(crate) fn with_other_state(&self, config: &str) -> String {
+        match self.in_database() {
+            None => config.replace("dir = \"state\"", "dir = \"elsewhere\""),
+            Some(database) => config.replace(&format!("/{}\"", database.name), "/elsewhere\""),
+        }
+    }
+
     /// The newest audit file of a folder.
     pub(crate) fn audit_file(&self) -> PathBuf {
         let files = fs::read_dir(self.state().join("audit")).unwrap().map(|entry| entry.unwrap().path());
