@@ -24,6 +24,8 @@ const BEGIN_MAX: Duration = Duration::from_secs(15);
 const DOUBT_MAX: Duration = Duration::from_secs(10);
 /// How often it is looked for an answer.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// How long a worker may take from its claim until it takes requests.
+const READY_MAX: Duration = Duration::from_secs(3);
 /// What is asked is no larger.
 const ASKED_BYTES_MAX: usize = 64 * 1024 * 1024;
 
@@ -131,6 +133,19 @@ fn is_refused(error: &store::Error) -> bool {
     matches!(error.kind, store::ErrorKind::ReadOnly | store::ErrorKind::Newer { .. } | store::ErrorKind::Full)
 }
 
+/// The worker that has the account. One that has it as of late says only a little later that it takes requests.
+async fn holder_of(relay: &Arc<dyn Relay>) -> Result<Holder, Unanswered> {
+    let begun = Instant::now();
+    loop {
+        let holder = blocking(relay, |relay| relay.holder()).await.map_err(Unanswered::Unreachable)?;
+        let holder = holder.ok_or(Unanswered::Free)?;
+        if holder.form.is_some() || begun.elapsed() >= READY_MAX {
+            return Ok(holder);
+        }
+        tokio::time::sleep(LOOK_EVERY).await;
+    }
+}
+
 /// Asks the worker that has the account, and hands each part of the answer to `part` until that has what it wants. When `stop`
 /// completes, the worker hears that the caller was asked to end.
 ///
@@ -143,8 +158,7 @@ pub(super) async fn ask_holder<T>(
     stop: impl Future<Output = ()>,
     mut part: impl FnMut(AnswerPart) -> Option<T>,
 ) -> Result<(T, Holder), Unanswered> {
-    let holder = blocking(relay, |relay| relay.holder()).await.map_err(Unanswered::Unreachable)?;
-    let holder = holder.ok_or(Unanswered::Free)?;
+    let holder = holder_of(relay).await?;
     match holder.form {
         None => return Err(Unanswered::Silent { holder }),
         Some(VERSION) => {}
