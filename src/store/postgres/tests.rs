@@ -256,7 +256,7 @@ fn a_space_without_rows_is_asked_for_once_until_a_row_comes_into_it() {
     let has = |space: Keyspace, name: &str| rows.get(&space.key(name)).unwrap().is_some();
     let is_empty = || [Keyspace::Synced, Keyspace::Owner].map(|space| !has(space, "a"));
     assert_eq!(is_empty(), [true, true]);
-    // Whoever asked now would fail.
+    // A statement about rows would fail now.
     database.sql("alter table rosterd.rows rename to hidden");
     assert_eq!(is_empty(), [true, true]);
     database.sql("alter table rosterd.hidden rename to rows");
