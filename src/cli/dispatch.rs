@@ -98,7 +98,12 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         tries += 1;
         match work(ui, &host, &arguments.command).await {
             // A worker took the account in the meantime, before anything was done.
-            Err(failure) if holder::is_held(&failure) && unreached.is_none() && tries < TRIES_MAX => {}
+            // The daemon stood by for as long as it should: it was asked to end.
+            Err(failure)
+                if arguments.command.works_at_the_holder()
+                    && holder::is_held(&failure)
+                    && unreached.is_none()
+                    && tries < TRIES_MAX => {}
             result => return result.map_err(|failure| daemon_client::explained(failure, unreached, &path)),
         }
     }

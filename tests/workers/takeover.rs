@@ -50,3 +50,23 @@ fn a_takeover_takes_seconds_after_a_clean_end_and_less_than_two_minutes_after_a_
         }
     }
 }
+
+#[test]
+fn a_worker_that_stands_by_ends_when_it_is_asked_for_the_first_time() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    let first = Worker::start(&world, "first", command(&world, "first", &["run"]));
+    eventually("the first worker has the account", || worker::log(&world, "first").contains("the daemon is ready"));
+    let mut second = Worker::start(&world, "second", command(&world, "second", &["run"]));
+    let waits = "waits until it can have its state";
+    eventually("the second stands by", || worker::log(&world, "second").contains(waits));
+    second.signal(Signal::TERM);
+    eventually("the second ends", || second.has_ended());
+    // It did not begin again in between.
+    assert_eq!(worker::log(&world, "second").matches(waits).count(), 1, "{}", worker::log(&world, "second"));
+    first.signal(Signal::TERM);
+    assert_eq!(first.wait().code(), Some(0), "{}", worker::log(&world, "first"));
+}
