@@ -1,12 +1,15 @@
 //! A worker: a process of the program that has the state, or stands by.
 
 use std::fs::File;
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::support::World;
+use crate::support::daemon::PATIENCE;
 
 /// By how much all terms are divided: a lease lasts for five seconds.
 pub(crate) const DIVISOR: u32 = 6;
@@ -14,6 +17,7 @@ pub(crate) const DIVISOR: u32 = 6;
 /// A process.
 pub(crate) struct Worker {
     child: Child,
+    log: PathBuf,
 }
 
 /// Whether a process stopped or ended.
@@ -53,7 +57,7 @@ pub(crate) fn sync_prepared(world: &World, node: &str, prepare: impl Fn(&mut Com
         let code = Worker::start(world, node, command).wait().code();
         match code {
             Some(0) => return,
-            Some(11) => std::thread::sleep(Duration::from_millis(200)),
+            Some(11) => thread::sleep(Duration::from_millis(200)),
             _ => losses += 1,
         }
         assert!(losses < LOSSES_MAX, "{code:?}: {}", log(world, node));
@@ -70,7 +74,7 @@ impl Worker {
     pub(crate) fn start(world: &World, node: &str, mut command: Command) -> Self {
         let log = world.dir().join(format!("{node}.log"));
         let file = File::options().append(true).create(true).open(&log).unwrap();
-        Self { child: command.stderr(file).spawn().unwrap() }
+        Self { child: command.stderr(file).spawn().unwrap(), log }
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
@@ -79,8 +83,8 @@ impl Worker {
 
     /// Waits until it stops or ends; it can be asked for its end afterwards.
     pub(crate) fn halt(&self) -> Halt {
-        let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-        let status = waitid(WaitId::Pid(Pid::from_child(&self.child)), options).unwrap().unwrap();
+        let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+        let status = self.patiently(|| waitid(WaitId::Pid(Pid::from_child(&self.child)), options).unwrap());
         if status.stopped() { Halt::Stopped } else { Halt::Ended }
     }
 
@@ -90,7 +94,24 @@ impl Worker {
 
     /// Waits until it has ended.
     pub(crate) fn wait(mut self) -> ExitStatus {
+        self.patiently(|| {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT | WaitIdOptions::NOHANG;
+            waitid(WaitId::Pid(Pid::from_child(&self.child)), options).unwrap()
+        });
         self.child.wait().unwrap()
+    }
+
+    /// Waits for what is looked for; shows the log where it does not come.
+    fn patiently<T>(&self, mut look: impl FnMut() -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            let log = || std::fs::read_to_string(&self.log).unwrap_or_default();
+            assert!(begun.elapsed() < PATIENCE, "the worker neither stops nor ends:\n{}", log());
+            thread::sleep(Duration::from_millis(2));
+        }
     }
 }
 

@@ -111,6 +111,7 @@ impl Daemon {
 
     /// Waits until it has ended, and says how it did.
     pub(crate) fn wait(mut self) -> ExitStatus {
+        eventually("the daemon ends", || self.child.try_wait().unwrap().is_some());
         self.child.wait().unwrap()
     }
 
