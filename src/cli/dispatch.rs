@@ -98,7 +98,6 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         tries += 1;
         match work(ui, &host, &arguments.command).await {
             // A worker took the account in the meantime, before anything was done.
-            // The daemon stood by for as long as it should: it was asked to end.
             Err(failure)
                 if arguments.command.works_at_the_holder()
                     && holder::is_held(&failure)

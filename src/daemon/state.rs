@@ -46,11 +46,14 @@ impl Setup {
 }
 
 impl Setup {
-    /// Says under what the account is run from now on; returns an account with the same credential that goes first.
+    /// Says under what the account is run from now on; returns an account with one of its credentials that goes first.
     pub(super) fn announce(&self, store: &Store) -> Result<Option<String>, store::Error> {
         let url = self.config.api.base_url.trim_end_matches('/');
-        let credential = |salt: &[u8]| self.client.identity(&[salt, url.as_bytes()].concat());
-        let objections = store.announce(&Terms { config: &self.config.digest, credential: &credential })?;
+        let credentials = |salt: &[u8]| {
+            let all = std::iter::once(self.client.clone()).chain(self.client.further());
+            all.map(|client| client.identity(&[salt, url.as_bytes()].concat())).collect()
+        };
+        let objections = store.announce(&Terms { config: &self.config.digest, credentials: &credentials })?;
         if objections.other_config {
             tracing::warn!(
                 "the account was run under another configuration before: every worker should have the same one"

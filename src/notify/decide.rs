@@ -62,6 +62,16 @@ struct Job {
 }
 
 impl NotifiedState {
+    /// What of it is about nothing working at all.
+    pub(super) fn outage(&self) -> Self {
+        Self { down: self.down.clone(), ..Self::default() }
+    }
+
+    /// Takes over what another says of nothing working at all.
+    pub(super) fn take_outage(&mut self, other: Self) {
+        self.down = other.down.or(self.down.take());
+    }
+
     /// Forgets the digests of rows and people.
     pub(super) fn forget(&mut self) {
         for job in self.jobs.values_mut() {

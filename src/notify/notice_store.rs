@@ -1,4 +1,8 @@
 //! The notices that were sent and those that wait, on disk.
+//!
+//! With the state in a database, that this can't be used is news of each worker, and can't be written there. It is put aside:
+//! into the folder for what is not shared, with the notices that wait at that time, and taken over into the database when this
+//! can be written again.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -26,6 +30,9 @@ const AGAIN: (i64, i64) = (15, 3600);
 #[derive(Debug)]
 pub struct NoticeStore {
     home: Home,
+    /// Where they are put aside; `None` where the state is of this machine alone.
+    aside: Option<Home>,
+    is_aside: bool,
     written: Written,
 }
 
@@ -58,20 +65,35 @@ pub(super) struct Waiting {
 }
 
 impl NoticeStore {
-    /// Opens the notices of a state. Where they can't be read it starts empty: notices may then be repeated.
+    /// Opens the notices of a state. Where they can't be read it starts with those that were put aside, or with none: notices
+    /// may then be repeated.
     pub fn open(home: &Home) -> Self {
-        let written = match home.read(DOCUMENT) {
-            Ok(None) => Written::default(),
-            Ok(Some(bytes)) => serde_json::from_slice(&bytes).unwrap_or_else(|_| {
-                tracing::warn!("notification state is unreadable; notices may be repeated");
-                Written::default()
-            }),
+        let aside = home.folder().is_none().then(|| Home::from(home.spill_dir()));
+        let mut book = Self { home: home.clone(), aside, is_aside: false, written: Written::default() };
+        let put_aside = book.aside.as_ref().and_then(|aside| read(aside).unwrap_or_default());
+        match read(home) {
+            Ok(written) => book.written = written.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
-                Written::default()
+                book.is_aside = put_aside.is_some();
             }
-        };
-        Self { home: home.clone(), written }
+        }
+        if let Some(put_aside) = put_aside {
+            book.written.take(put_aside);
+            book.is_aside = true;
+            book.return_home();
+        }
+        book
+    }
+
+    /// Writes into the state what was put aside, where that can be done again.
+    fn return_home(&mut self) {
+        if self.is_aside && write(&self.home, &self.written).is_ok() {
+            self.is_aside = false;
+            if let Some(Err(error)) = self.aside.as_ref().map(|aside| aside.remove(DOCUMENT)) {
+                tracing::warn!(%error, "notices that were put aside could not be removed, and may be repeated: {error}");
+            }
+        }
     }
 
     /// Compares the present state with what was notified, and records the new notices for each of `channels`. They are
@@ -81,19 +103,26 @@ impl NoticeStore {
     ///
     /// It can't be written: then nothing is sent, and the next look finds the same news.
     pub(super) fn look(&mut self, snapshot: &Snapshot, channels: &[Channel]) -> io::Result<Vec<Notice>> {
+        self.return_home();
         let (told, notices) = decide(&self.written.told, snapshot);
         self.put_down(told, &notices, channels)?;
         Ok(notices)
     }
 
-    /// The same where nothing works, so that nothing is known of how things are.
+    /// The same where nothing works, so that nothing is known of how things are. It is put aside where the state can't be written.
     ///
     /// # Errors
     ///
-    /// It can't be written: then nothing is sent.
+    /// It can't be written there either: then nothing is sent.
     pub(super) fn down(&mut self, trouble: &Outage, at: Timestamp, channels: &[Channel]) -> io::Result<Option<Notice>> {
         let (told, notice) = decide_down(&self.written.told, trouble, at);
-        self.put_down(told, notice.as_slice(), channels)?;
+        match self.put_down(told.clone(), notice.as_slice(), channels) {
+            Err(_) if self.aside.is_some() && !self.is_aside => {
+                self.is_aside = true;
+                self.put_down(told, notice.as_slice(), channels)?;
+            }
+            done => done?,
+        }
         Ok(notice)
     }
 
@@ -200,7 +229,10 @@ impl NoticeStore {
     }
 
     fn keep(&mut self, next: Written) -> io::Result<()> {
-        let written = write(&self.home, &next);
+        let written = match self.aside.as_ref().filter(|_| self.is_aside) {
+            Some(aside) => aside.create().map_err(io::Error::other).and_then(|()| write(aside, &next.put_aside())),
+            None => write(&self.home, &next),
+        };
         match &written {
             // People must be notified of a full disk although nothing can be written; the notice may be repeated after
             // a restart.
@@ -215,6 +247,21 @@ impl NoticeStore {
 }
 
 impl Written {
+    /// What of it is put aside: it is all about the state itself, or waits to be sent.
+    fn put_aside(&self) -> Self {
+        let (told, waiting) = (self.told.outage(), self.waiting.clone());
+        Self { version: self.version, told, waiting, ..Self::default() }
+    }
+
+    /// Takes over what was put aside.
+    fn take(&mut self, aside: Self) {
+        self.told.take_outage(aside.told);
+        let is_new = |new: &Waiting, one: &Waiting| (&one.notice.id, &one.channel) != (&new.notice.id, &new.channel);
+        let new = aside.waiting.into_iter().filter(|new| self.waiting.iter().all(|one| is_new(new, one)));
+        let new: Vec<Waiting> = new.collect();
+        self.waiting.extend(new);
+    }
+
     /// Puts notices on their ways.
     fn wait(&mut self, notices: &[Notice], channels: &[Channel]) {
         for notice in notices {
@@ -257,6 +304,12 @@ pub fn forget(home: &Home) -> io::Result<()> {
     let mut next = book.written.clone();
     next.told.forget();
     book.keep(next)
+}
+
+/// The notices that lie in a home; `None` where none do.
+fn read(home: &Home) -> io::Result<Option<Written>> {
+    let Some(bytes) = home.read(DOCUMENT)? else { return Ok(None) };
+    serde_json::from_slice(&bytes).map(Some).map_err(io::Error::from)
 }
 
 fn write(home: &Home, written: &Written) -> io::Result<()> {

@@ -24,14 +24,14 @@ pub const WRITE_MAX: Duration = Duration::from_secs(20);
 pub struct Terms<'a> {
     /// By which its configuration is known from another one.
     pub config: &'a str,
-    /// What tells its credential apart without saying it, for a salt.
-    pub credential: &'a dyn Fn(&[u8]) -> String,
+    /// What tells its credentials apart without saying them, for a salt.
+    pub credentials: &'a dyn Fn(&[u8]) -> Vec<String>,
 }
 
 /// What others say to that.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Objections {
-    /// An account that has the same credential, and that goes first.
+    /// An account that has a credential of it, and that goes first.
     pub same_credential: Option<String>,
     /// Whether it was run under another configuration before.
     pub other_config: bool,

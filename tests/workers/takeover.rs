@@ -60,11 +60,11 @@ fn a_worker_that_stands_by_ends_when_it_is_asked_for_the_first_time() {
     world.csv(people(1..4));
     let first = Worker::start(&world, "first", command(&world, "first", &["run"]));
     eventually("the first worker has the account", || worker::log(&world, "first").contains("the daemon is ready"));
-    let mut second = Worker::start(&world, "second", command(&world, "second", &["run"]));
+    let second = Worker::start(&world, "second", command(&world, "second", &["run"]));
     let waits = "waits until it can have its state";
     eventually("the second stands by", || worker::log(&world, "second").contains(waits));
     second.signal(Signal::TERM);
-    eventually("the second ends", || second.has_ended());
+    assert_eq!(second.wait().code(), Some(0), "{}", worker::log(&world, "second"));
     // It did not begin again in between.
     assert_eq!(worker::log(&world, "second").matches(waits).count(), 1, "{}", worker::log(&world, "second"));
     first.signal(Signal::TERM);

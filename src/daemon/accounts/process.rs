@@ -529,7 +529,8 @@ impl Process {
                             account.engine.tell(LoopEvent::End);
                             self.begun(&key, account);
                         }
-                        Err(why) if self.folder.is_none() => failed = Some(why.error),
+                        // Who only stood by was asked to end, and does.
+                        Err(why) if self.folder.is_none() && !why.error.stands_by() => failed = Some(why.error),
                         Err(_) => {}
                     }
                 },

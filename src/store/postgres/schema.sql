@@ -14,9 +14,9 @@ create table rosterd.account (
   holder text,
   node text,
   since timestamptz not null default 'epoch',
-  -- Digests of the configuration and of the credential under which it is run.
+  -- Digests of the configuration and of the credentials under which it is run.
   config text,
-  credential text,
+  credentials text[],
   -- The form in which the holder takes requests; null where it takes none.
   serves int,
   epoch bigint not null default 0,

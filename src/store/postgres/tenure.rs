@@ -86,22 +86,22 @@ fn holder(account: &Account) -> Result<String, ErrorKind> {
 pub(super) fn announce(account: &Account, lease: &Lease, terms: &Terms<'_>) -> Result<Objections, ErrorKind> {
     const SALT: &str = "select salt from rosterd.meta where $1 > 0";
     const ANNOUNCE: &str = "with old as materialized (select config from rosterd.account where id = $1)
-        update rosterd.account a set config = $4, credential = $5 from old
+        update rosterd.account a set config = $4, credentials = $5 from old
          where a.id = $1 and a.holder = $2 and a.epoch = $3
         returning coalesce(old.config <> $4, false) as is_other";
     const SAME: &str = "select other.name from rosterd.account own, rosterd.account other
-        where own.id = $1 and other.id <> own.id and other.credential = own.credential
+        where own.id = $1 and other.id <> own.id and other.credentials && own.credentials
           and other.holder is not null and other.expires_at > clock_timestamp() and other.since < own.since + interval '5 s'
         limit 1";
     let rows = account.query(SALT, Vec::new)?;
     let salt: String = rows.first().map_or_else(String::new, |row| row.get(0));
-    let credential = (terms.credential)(salt.as_bytes());
+    let credentials = (terms.credentials)(salt.as_bytes());
     let values = || {
         vec![
             Value::Text(lease.tenure.holder.clone()),
             Value::Big(lease.tenure.epoch),
             Value::Text(terms.config.to_owned()),
-            Value::Text(credential.clone()),
+            Value::Texts(credentials.clone()),
         ]
     };
     let rows = account.query(ANNOUNCE, values)?;

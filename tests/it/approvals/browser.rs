@@ -1,12 +1,14 @@
 //! A browser of a few lines, which keeps cookies and says from where a form comes, and does neither where a test wants that.
 
 use std::collections::BTreeMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::TcpStream;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use crate::support::daemon::eventually;
 
 /// The browser.
 #[derive(Clone)]
@@ -116,8 +118,8 @@ impl Browser {
 
     fn exchange(&self, request: &str) -> Answer {
         let bytes = match &self.place {
-            Place::Port(port) => exchange(TcpStream::connect(("127.0.0.1", *port)).unwrap(), request),
-            Place::Socket(path) => exchange(UnixStream::connect(path).unwrap(), request),
+            Place::Port(port) => exchange(connected(|| TcpStream::connect(("127.0.0.1", *port))), request),
+            Place::Socket(path) => exchange(connected(|| UnixStream::connect(path)), request),
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
@@ -127,6 +129,18 @@ impl Browser {
         let headers = headers.map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned())).collect();
         Answer { status, headers, body: body.to_owned() }
     }
+}
+
+/// A connection; the place may change hands at this moment, and is tried again.
+fn connected<T>(connect: impl Fn() -> io::Result<T>) -> T {
+    let mut stream = connect();
+    eventually("someone answers there", || {
+        if stream.is_err() {
+            stream = connect();
+        }
+        stream.is_ok()
+    });
+    stream.unwrap()
 }
 
 /// One that is refused early may be closed before it was read.

@@ -3,6 +3,7 @@
 use rustix::process::Signal;
 use serde_json::Value;
 
+use crate::support::config::OfAFolder;
 use crate::support::daemon::{Manager, eventually};
 use crate::support::{Config, World, people, row};
 
@@ -27,7 +28,7 @@ fn a_daemon_waits_for_a_command_that_has_the_state() {
 
 #[test]
 fn a_daemon_that_waits_for_its_state_ends_when_it_is_asked_to() {
-    let world = World::of(Config::served("", ""));
+    let world = World::of(Config::served("", "").in_a_folder(OfAFolder::Lock));
     let mut manager = Manager::listen(&world);
     let _store = world.store();
     let mut command = world.command(&["run"]);

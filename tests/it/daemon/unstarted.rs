@@ -82,6 +82,24 @@ fn fault_17_a_state_of_a_later_version_is_notified_once() {
 }
 
 #[test]
+fn a_database_that_can_t_be_reached_is_notified_once_and_so_is_its_recovery() {
+    if !crate::support::postgres::is_there() {
+        return;
+    }
+    let (world, web) = world_of(Config::default().in_database());
+    let nowhere = format!("postgresql://postgres@{}/rosterd", world.dir().display().to_string().replace('/', "%2F"));
+    for _ in 0..3 {
+        let ended = world.command(&["run"]).env("ROSTERD__STATE__URL", &nowhere).output().unwrap();
+        assert_eq!(ended.status.code(), Some(1), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    let all = told(&web);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!((&all[0]["event"], &all[0]["job"]), (&"down".into(), &Value::Null));
+    assert!(all[0]["reasons"][0].as_str().unwrap().contains("database"), "{all:?}");
+    expect_recovery(&world, &web);
+}
+
+#[test]
 fn fault_101_a_broken_configuration_is_notified_once_and_another_trouble_again() {
     let (world, web) = in_a_folder();
     let path = world.config_path();
@@ -133,7 +151,7 @@ fn expect_told_of_configuration(notice: &Value, path: &Path) {
 
 #[test]
 fn fault_20_a_state_that_a_command_has_for_itself_is_no_news_before_five_minutes() {
-    let (world, web) = world();
+    let (world, web) = world_of(Config::default().in_a_folder(OfAFolder::Lock));
     let store = world.store();
     world.run(&["run"]).expect(11);
     assert_eq!(told(&web), [Value::Null; 0]);

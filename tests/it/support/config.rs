@@ -22,6 +22,8 @@ pub(crate) enum OfAFolder {
     Rights,
     /// The key that says where it is.
     Place,
+    /// Its lock, for which a daemon waits for some seconds only.
+    Lock,
 }
 
 /// What a test says in its configuration, each a text of TOML: of one job, and of what comes after it.
