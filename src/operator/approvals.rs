@@ -116,22 +116,34 @@ fn decide(
         let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
         let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
-        waiting.retain(|key, change| choice.keys.is_none() || keys.contains(key) || is_part(change));
+        let mut leaves_open = false;
+        waiting.retain(|key, change| {
+            let is_chosen = choice.keys.is_none() || keys.contains(key) || is_part(change);
+            leaves_open |= !is_chosen && change.reason.is_limit();
+            is_chosen
+        });
         found.extend(waiting.keys().cloned());
-        chosen.push((part, waiting));
+        chosen.push((part, waiting, leaves_open));
     }
     if let Some(key) = keys.iter().find(|key| !found.contains(key)) {
         return Err(DecisionError::NotHeld { key: key.clone() });
     }
     for key in keys {
-        let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
+        let held = chosen.iter().filter_map(|(_, waiting, _)| waiting.get(key));
         if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
             return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
         }
     }
     let mut decided = Vec::new();
-    for (part, waiting) in chosen {
-        decided.extend(decide_part(store, clock, part, waiting, verdict)?);
+    for (part, waiting, leaves_open) in chosen {
+        let keys = decide_part(store, clock, part, waiting, verdict)?;
+        if leaves_open && !keys.is_empty() {
+            let mut batch = Batch::default();
+            let state = JobState { partly_decided: true, ..JobState::load(store, &part.name)? };
+            state.put(&mut batch, &part.name);
+            store.commit(batch)?;
+        }
+        decided.extend(keys);
     }
     Ok(decided)
 }

@@ -238,6 +238,22 @@ impl HoldReason {
         }
     }
 
+    /// Whether it waits, among other things, for there are too many like it.
+    pub fn is_limit(&self) -> bool {
+        match self {
+            Self::MaxLeavers { .. }
+            | Self::MaxUpdates { .. }
+            | Self::MaxCreates { .. }
+            | Self::MaxBlanked { .. }
+            | Self::MaxMissing(_)
+            | Self::Emptied { .. }
+            | Self::EmptiedOfOne => true,
+            Self::Both { first, then } => first.is_limit() || then.is_limit(),
+            Self::Segment { reason, .. } => reason.is_limit(),
+            _ => false,
+        }
+    }
+
     /// The same without a key, if it names it.
     pub fn without(&self, key: &Key) -> Option<Self> {
         let mut reason = serde_json::to_value(self).expect("plain values");

@@ -70,5 +70,9 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
             .hint("each names what has to be mended first; see `rosterd plan`"));
     }
     decision.show(ui, &job.name, &done, Some(set));
+    let left = held.saturating_sub(done.len());
+    if left > 0 && !ui.json {
+        ui.note(format!("{left} more {} a decision", if left == 1 { "waits for" } else { "wait for" }));
+    }
     Ok(job.name.clone())
 }

@@ -99,6 +99,20 @@ pub(crate) fn decided(
     (guarded, in_force)
 }
 
+/// Holds what the limits held before, of which others were decided on, as long as the same is wanted: so few may be left by now
+/// that no limit would hold them, and no person released them.
+pub(crate) fn hold_left_open(guarded: &mut Guarded<Outline>, store: &Store, job: &JobName) -> Result<(), store::Error> {
+    let mut open = BTreeMap::new();
+    for change in guarded.go.iter().filter(|change| !change.is_approved()) {
+        let held = HELD.get(store, job, &change.key)?;
+        if let Some(held) = held.filter(|held| held.reason.is_limit() && held.approvable() == Some(change.wish())) {
+            open.insert(change.key.clone(), held.reason);
+        }
+    }
+    guarded.hold(|change| open.get(&change.key).cloned());
+    Ok(())
+}
+
 /// Holds everything that a person has not released.
 pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &HoldReason) {
     for held in &mut guarded.held {

@@ -174,6 +174,7 @@ impl Commit<'_> {
             }
             state.copies = updates.copies.unwrap_or(state.copies);
             state.found.clone_from(&updates.file);
+            state.partly_decided &= plan.held.iter().any(|held| held.reason.is_limit());
         }
         state.shown.clone_from(&updates.shown);
         state.lookups.clone_from(&updates.lookups);

@@ -39,6 +39,9 @@ pub struct JobState {
     /// The number of the current set of held changes; it grows with every other set.
     #[serde(default)]
     pub held_set: u64,
+    /// Whether people decided on some of what the limits held and not on the rest, which waits for a decision of its own.
+    #[serde(default)]
+    pub(crate) partly_decided: bool,
     /// The last run.
     #[serde(default)]
     pub last: Option<LastRun>,

@@ -195,3 +195,26 @@ fn fault_89_keys_that_lost_their_zeros_are_held_and_no_one_is_doubled_or_removed
     assert_eq!(world.keys()[0], "00001");
     assert_eq!(world.sync_of(text(5)).expect(0).writes(), (0, 0, 0));
 }
+
+#[test]
+fn a_decision_on_some_of_what_is_held_releases_nothing_else() {
+    for (decision, removed) in [("reject", 0), ("approve", 2)] {
+        let world = World::of(guarded(""));
+        let all = people(0..14);
+        world.sync_of(&all).expect(0);
+        let ran = world.sync_of(people(5..14)).expect(4);
+        assert_eq!((ran.job()["held"].as_u64(), ran.writes()), (Some(5), (0, 0, 0)), "{decision}");
+        let decided = world.run(&[decision, "staff", "P00000", "P00001"]).expect(0);
+        assert!(decided.err.contains("3 more wait for a decision"), "{decided:?}");
+        // Three are left, as many as may leave without a question; but one was asked, and is not answered.
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.job()["held"].as_u64(), ran.writes()), (Some(3), (0, 0, removed)), "{decision}");
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.job()["held"].as_u64(), ran.writes()), (Some(3), (0, 0, 0)), "{decision}");
+        assert_eq!(world.staff().len() as u64, 14 - removed, "{decision}");
+        // A whole file settles it, and who leaves later is judged by the limits alone.
+        world.sync_of(&all).expect(0);
+        assert_eq!(world.sync_of(people(0..13)).expect(0).writes(), (0, 0, 1), "{decision}");
+        world.run(&[decision, "staff"]).expect(1);
+    }
+}
