@@ -92,7 +92,11 @@ impl StoreSlot {
             Slot::Gone if self.fenced.load(Ordering::SeqCst) => {
                 return Err(config.state.home.error(store::ErrorKind::Fenced));
             }
-            Slot::Gone => reconcile::open_store(config)?,
+            // Who took it over while this process could not keep it has it for good, as one that fenced this process off.
+            Slot::Gone => reconcile::open_store(config).inspect_err(|error| {
+                let is_taken = matches!(error.kind, store::ErrorKind::Leased { .. });
+                self.fenced.fetch_or(is_taken, Ordering::SeqCst);
+            })?,
         };
         *slot = Slot::Open(Box::new(store));
         self.is_open.store(true, Ordering::SeqCst);

@@ -1,6 +1,6 @@
 //! The notices that were sent and those that wait, on disk.
 //!
-//! With the state in a database, that this can't be used is news of each worker, and can't be written there. It is put aside:
+//! With the state in a database, that this can't be used is news of each worker, and can't be written there. It is kept locally:
 //! into the folder for what is not shared, with the notices that wait at that time, and taken over into the database when this
 //! can be written again.
 
@@ -30,9 +30,9 @@ const AGAIN: (i64, i64) = (15, 3600);
 #[derive(Debug)]
 pub struct NoticeStore {
     home: Home,
-    /// Where they are put aside; `None` where the state is of this machine alone.
-    aside: Option<Home>,
-    is_aside: bool,
+    /// Where they are kept locally; `None` where the state is of this machine alone.
+    local: Option<Home>,
+    is_local: bool,
     written: Written,
 }
 
@@ -65,33 +65,33 @@ pub(super) struct Waiting {
 }
 
 impl NoticeStore {
-    /// Opens the notices of a state. Where they can't be read it starts with those that were put aside, or with none: notices
+    /// Opens the notices of a state. Where they can't be read it starts with those that were kept locally, or with none: notices
     /// may then be repeated.
     pub fn open(home: &Home) -> Self {
-        let aside = home.folder().is_none().then(|| Home::from(home.spill_dir()));
-        let mut book = Self { home: home.clone(), aside, is_aside: false, written: Written::default() };
-        let put_aside = book.aside.as_ref().and_then(|aside| read(aside).unwrap_or_default());
+        let local = home.folder().is_none().then(|| Home::from(home.spill_dir()));
+        let mut book = Self { home: home.clone(), local, is_local: false, written: Written::default() };
+        let kept_locally = book.local.as_ref().and_then(|local| read(local).unwrap_or_default());
         match read(home) {
             Ok(written) => book.written = written.unwrap_or_default(),
             Err(error) => {
                 tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
-                book.is_aside = put_aside.is_some();
+                book.is_local = kept_locally.is_some();
             }
         }
-        if let Some(put_aside) = put_aside {
-            book.written.take(put_aside);
-            book.is_aside = true;
+        if let Some(kept_locally) = kept_locally {
+            book.written.take(kept_locally);
+            book.is_local = true;
             book.return_home();
         }
         book
     }
 
-    /// Writes into the state what was put aside, where that can be done again.
+    /// Writes into the state what was kept locally, where that can be done again.
     fn return_home(&mut self) {
-        if self.is_aside && write(&self.home, &self.written).is_ok() {
-            self.is_aside = false;
-            if let Some(Err(error)) = self.aside.as_ref().map(|aside| aside.remove(DOCUMENT)) {
-                tracing::warn!(%error, "notices that were put aside could not be removed, and may be repeated: {error}");
+        if self.is_local && write(&self.home, &self.written).is_ok() {
+            self.is_local = false;
+            if let Some(Err(error)) = self.local.as_ref().map(|local| local.remove(DOCUMENT)) {
+                tracing::warn!(%error, "notices that were kept locally could not be removed, and may be repeated: {error}");
             }
         }
     }
@@ -109,7 +109,7 @@ impl NoticeStore {
         Ok(notices)
     }
 
-    /// The same where nothing works, so that nothing is known of how things are. It is put aside where the state can't be written.
+    /// The same where nothing works, so that nothing is known of how things are. It is kept locally where the state can't be written.
     ///
     /// # Errors
     ///
@@ -117,8 +117,8 @@ impl NoticeStore {
     pub(super) fn down(&mut self, trouble: &Outage, at: Timestamp, channels: &[Channel]) -> io::Result<Option<Notice>> {
         let (told, notice) = decide_down(&self.written.told, trouble, at);
         match self.put_down(told.clone(), notice.as_slice(), channels) {
-            Err(_) if self.aside.is_some() && !self.is_aside => {
-                self.is_aside = true;
+            Err(_) if self.local.is_some() && !self.is_local => {
+                self.is_local = true;
                 self.put_down(told, notice.as_slice(), channels)?;
             }
             done => done?,
@@ -229,8 +229,8 @@ impl NoticeStore {
     }
 
     fn keep(&mut self, next: Written) -> io::Result<()> {
-        let written = match self.aside.as_ref().filter(|_| self.is_aside) {
-            Some(aside) => aside.create().map_err(io::Error::other).and_then(|()| write(aside, &next.put_aside())),
+        let written = match self.local.as_ref().filter(|_| self.is_local) {
+            Some(local) => local.create().map_err(io::Error::other).and_then(|()| write(local, &next.kept_locally())),
             None => write(&self.home, &next),
         };
         match &written {
@@ -247,17 +247,17 @@ impl NoticeStore {
 }
 
 impl Written {
-    /// What of it is put aside: it is all about the state itself, or waits to be sent.
-    fn put_aside(&self) -> Self {
+    /// What of it is kept locally: it is all about the state itself, or waits to be sent.
+    fn kept_locally(&self) -> Self {
         let (told, waiting) = (self.told.outage(), self.waiting.clone());
         Self { version: self.version, told, waiting, ..Self::default() }
     }
 
-    /// Takes over what was put aside.
-    fn take(&mut self, aside: Self) {
-        self.told.take_outage(aside.told);
+    /// Takes over what was kept locally.
+    fn take(&mut self, local: Self) {
+        self.told.take_outage(local.told);
         let is_new = |new: &Waiting, one: &Waiting| (&one.notice.id, &one.channel) != (&new.notice.id, &new.channel);
-        let new = aside.waiting.into_iter().filter(|new| self.waiting.iter().all(|one| is_new(new, one)));
+        let new = local.waiting.into_iter().filter(|new| self.waiting.iter().all(|one| is_new(new, one)));
         let new: Vec<Waiting> = new.collect();
         self.waiting.extend(new);
     }

@@ -45,7 +45,7 @@ fn kind(error: &store::Error) -> &'static str {
     match error.kind {
         store::ErrorKind::InUse { .. } | store::ErrorKind::Leased { .. } => "in_use",
         store::ErrorKind::Fenced => "taken_over",
-        store::ErrorKind::Database(_) | store::ErrorKind::ReadOnly => "database",
+        store::ErrorKind::Database(_) | store::ErrorKind::Denied(_) | store::ErrorKind::ReadOnly => "database",
         store::ErrorKind::Permission => "permission",
         store::ErrorKind::Owner { .. } | store::ErrorKind::Exposed { .. } => "owner",
         store::ErrorKind::NoFolder => "no_folder",

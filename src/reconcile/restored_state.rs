@@ -39,6 +39,12 @@ pub(crate) fn copies(store: &Store) -> Result<u64, store::Error> {
     Ok(origin.copies + u64::from(!origin.is_here(store.home()).map_err(|error| fail(store, error))?))
 }
 
+/// Whether it is such a copy, and no run has seen that so far.
+pub(crate) fn is_new_copy(store: &Store) -> Result<bool, store::Error> {
+    let known = store.meta::<Origin>(MetaKey::Origin)?.map_or(0, |origin| origin.copies);
+    Ok(copies(store)? > known)
+}
+
 /// Looks whether it is one, and leaves a new mark.
 pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     // Runs on two targets may begin at the same time.
@@ -48,7 +54,7 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     let copies = copies(store)?;
     if copies > before.copies {
         tracing::warn!(
-            "the state folder was copied or laid back since the last run: what would undo what the service holds by now is held"
+            "the state was copied or laid back since the last run: what would undo what the service holds by now is held"
         );
     }
     let mark = before.mark + 1;

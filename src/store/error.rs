@@ -38,6 +38,9 @@ pub enum ErrorKind {
     /// The database could not be reached, or refused something.
     #[error("{0}")]
     Database(String),
+    /// The database does not know the role, or the role may not do what has to be done.
+    #[error("{0}")]
+    Denied(String),
     /// The database takes no writes.
     #[error("it takes no writes: it is a standby, or default_transaction_read_only is on")]
     ReadOnly,

@@ -94,6 +94,38 @@ fn commands_say_that_a_database_takes_no_writes_or_can_t_be_reached() {
 }
 
 #[test]
+fn a_role_that_lacks_rights_is_told_which_by_check_and_what_to_look_at_by_others() {
+    if !postgres::is_there() {
+        return;
+    }
+    let server: &'static Server = Box::leak(Box::new(Server::start()));
+    let database = server.database();
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    assert!(server.sql("postgres", "create role weak login").1);
+    let weak = database.url().replace("postgres@", "weak@");
+    let expect = |url: &str, finding: &str, refusal: &str| {
+        let found = findings(&world, url, None);
+        assert!(found.iter().any(|text| text.starts_with("wrong: ") && text.contains(finding)), "{url}: {found:?}");
+        let (code, said) = ends(&world, url, &["sync"]);
+        assert!(code == Some(1) && said.contains(refusal) && said.contains("hint: state.url names"), "{url}: {said}");
+    };
+    let name = &database.name;
+    let grant = format!("the role may not make the tables: grant create on database \"{name}\" to \"weak\"");
+    expect(&weak, &grant, "permission denied for database");
+    assert_eq!(ends(&world, &database.url(), &["sync"]).0, Some(0));
+    expect(
+        &weak,
+        "the role \"weak\" lacks rights on the tables, which belong to \"postgres\"",
+        "permission denied for schema",
+    );
+    let lost = database.url().replace(name, "lost");
+    expect(&lost, "database \"lost\" does not exist", "the database refuses this role");
+    let strange = database.url().replace("postgres@", "strange@");
+    expect(&strange, "role \"strange\" does not exist", "the database refuses this role");
+}
+
+#[test]
 fn check_tells_what_of_a_database_is_not_as_it_should_be() {
     if !postgres::is_there() {
         return;

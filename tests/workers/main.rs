@@ -14,6 +14,8 @@ mod clocks;
 mod cuts;
 mod examined;
 mod history;
+mod namespaces;
+mod outages;
 mod partitions;
 mod pauses;
 mod pooler;

@@ -159,6 +159,10 @@ impl From<store::Error> for Failure {
             store::ErrorKind::Database(_) => {
                 Self::failed(error).hint("nothing is sent before the database answers; what was confirmed is safe")
             }
+            store::ErrorKind::Denied(_) => Self::failed(error).hint(
+                "state.url names the database and the role, state.password_file holds the password; `rosterd check` tells which \
+                 rights the role lacks",
+            ),
             store::ErrorKind::ReadOnly => Self::failed(error)
                 .hint("name the primary in state.url, or both hosts with target_session_attrs=read-write; `rosterd check` tells more"),
             store::ErrorKind::Permission => {
@@ -178,7 +182,7 @@ impl From<store::Error> for Failure {
             }
             store::ErrorKind::Unfinished => Self::failed(error)
                 .hint("say `rosterd state import` again: it begins anew; until then nothing works with what is half there"),
-            store::ErrorKind::NoFolder => Self::usage(error).hint("set state.dir to a folder"),
+            store::ErrorKind::NoFolder => Self::usage(error).hint("set state.dir to a folder; with state.url, state.spill_dir"),
             store::ErrorKind::Damaged(_) => Self::failed(error).hint(
                 "`rosterd rebuild --damaged` keeps what can be read of it and drops the rest; the next sync matches people again: \
                  this creates no duplicates and removes no one",

@@ -48,6 +48,9 @@ pub(super) enum StatementError {
     /// The statement was not begun.
     #[error("the database can't be reached: {0}")]
     Unreachable(String),
+    /// The server lets this role not in, or not into this database.
+    #[error("the database refuses this role: {0}")]
+    Denied(String),
     /// Whether the statement was carried out is not known.
     #[error("the connection to the database broke: {0}")]
     Lost(String),
@@ -213,8 +216,13 @@ impl ServerLink {
     async fn serve(mut self, mut requests: UnboundedReceiver<Request>) {
         while let Some(Request { work, reply }) = requests.recv().await {
             let answer = self.carry_out(&work).await;
-            if !matches!(answer, Ok(_) | Err(StatementError::Refused { .. })) {
-                self.client = None;
+            match &answer {
+                // A session that takes no writes stays so, while a new one may take them again.
+                Err(StatementError::Refused { code, .. }) if *code == SqlState::READ_ONLY_SQL_TRANSACTION => {
+                    self.client = None;
+                }
+                Ok(_) | Err(StatementError::Refused { .. }) => {}
+                Err(_) => self.client = None,
             }
             // Who asked may have ended.
             let _ = reply.send(answer);
@@ -250,19 +258,26 @@ impl ServerLink {
     }
 
     async fn connect(&self) -> Result<Client, StatementError> {
-        let unreachable = |error: &dyn std::error::Error| StatementError::Unreachable(words(error));
+        let unreachable = |error: tokio_postgres::Error| match error.as_db_error() {
+            Some(refused)
+                if *refused.code() == SqlState::INVALID_CATALOG_NAME || refused.code().code().starts_with("28") =>
+            {
+                StatementError::Denied(refused.message().to_owned())
+            }
+            _ => StatementError::Unreachable(words(&error)),
+        };
         let mut config = self.options.config().map_err(StatementError::Unreachable)?;
         config.connect_timeout(self.patience.host);
         let connect = async {
             match self.options.tls().map_err(StatementError::Unreachable)? {
                 Some(tls) => {
                     let (client, connection) =
-                        config.connect(MakeRustlsConnect::new(tls)).await.map_err(|error| unreachable(&error))?;
+                        config.connect(MakeRustlsConnect::new(tls)).await.map_err(unreachable)?;
                     tokio::spawn(connection);
                     Ok(client)
                 }
                 None => {
-                    let (client, connection) = config.connect(NoTls).await.map_err(|error| unreachable(&error))?;
+                    let (client, connection) = config.connect(NoTls).await.map_err(unreachable)?;
                     tokio::spawn(connection);
                     Ok(client)
                 }

@@ -12,6 +12,10 @@ impl ErrorKind {
         match failure {
             StatementError::Refused { code, .. } if code == SqlState::DISK_FULL => Self::Full,
             StatementError::Refused { code, .. } if code == SqlState::READ_ONLY_SQL_TRANSACTION => Self::ReadOnly,
+            StatementError::Refused { ref code, .. } if *code == SqlState::INSUFFICIENT_PRIVILEGE => {
+                Self::Denied(failure.to_string())
+            }
+            StatementError::Denied(_) => Self::Denied(failure.to_string()),
             failure => Self::Database(failure.to_string()),
         }
     }

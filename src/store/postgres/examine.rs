@@ -41,6 +41,20 @@ pub enum Obstacle {
     ReadOnly,
     /// A later program made its tables.
     Newer(i32),
+    /// The tables are not there, and the role may not make them.
+    NoRights {
+        /// The database.
+        database: String,
+        /// The role.
+        role: String,
+    },
+    /// The tables are there, and the role may not work with them.
+    NoAccess {
+        /// The role.
+        role: String,
+        /// Their owner.
+        owner: String,
+    },
 }
 
 /// What could cost something some day.
@@ -68,6 +82,14 @@ impl fmt::Display for Obstacle {
                 "it is a standby, which takes no writes: name the primary in state.url, or both hosts with target_session_attrs=read-write",
             ),
             Self::ReadOnly => f.write_str("default_transaction_read_only is on for this role: it takes no writes"),
+            Self::NoRights { database, role } => write!(
+                f,
+                "the role may not make the tables: grant create on database \"{database}\" to \"{role}\""
+            ),
+            Self::NoAccess { role, owner } => write!(
+                f,
+                "the role \"{role}\" lacks rights on the tables, which belong to \"{owner}\": name that one in state.url"
+            ),
             Self::Newer(version) => write!(f, "a later version of the program made its tables (version {version})"),
         }
     }
@@ -136,12 +158,33 @@ impl Account {
         obstacles.extend(
             schema::version(self.database.bare())?.filter(|found| *found > schema::VERSION).map(Obstacle::Newer),
         );
+        obstacles.extend(self.lacking_rights()?);
         let mut doubts = self.doubts_of_rights()?;
         doubts.extend(settings(row));
         let theirs = Timestamp::from_millisecond((row.get::<_, f64>("now") * 1000.0) as i64).unwrap_or(now);
         let apart = now.duration_since(theirs);
         doubts.extend((apart.abs() > APART_MAX).then_some(Doubt::Clock(apart)));
         Ok(Examined { version, obstacles, doubts })
+    }
+
+    /// Which rights the role lacks.
+    fn lacking_rights(&self) -> Result<Option<Obstacle>, ErrorKind> {
+        const RIGHTS: &str = "select current_database()::text as database, current_user::text as role,
+                (select pg_get_userbyid(n.nspowner)::text from pg_namespace n where n.nspname = 'rosterd') as owner,
+                has_database_privilege(current_database(), 'CREATE') as makes,
+                coalesce((select bool_and(has_schema_privilege(n.oid, 'USAGE')
+                                 and has_table_privilege(c.oid, 'SELECT') and has_table_privilege(c.oid, 'INSERT')
+                                 and has_table_privilege(c.oid, 'UPDATE') and has_table_privilege(c.oid, 'DELETE'))
+                            from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                           where n.nspname = 'rosterd' and c.relkind in ('r', 'p')), true) as works";
+        let rows = self.ask(RIGHTS)?;
+        let Some(row) = rows.first() else { return Ok(None) };
+        let (database, role) = (row.get("database"), row.get("role"));
+        Ok(match row.get::<_, Option<String>>("owner") {
+            None if !row.get::<_, bool>("makes") => Some(Obstacle::NoRights { database, role }),
+            Some(owner) if !row.get::<_, bool>("works") => Some(Obstacle::NoAccess { role, owner }),
+            _ => None,
+        })
     }
 
     fn doubts_of_rights(&self) -> Result<Vec<Doubt>, ErrorKind> {

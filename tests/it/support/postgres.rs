@@ -113,13 +113,21 @@ impl Server {
 
     /// Runs it on a thread that does not end: the server is killed when the thread that began it ends.
     pub(crate) fn run(&self) {
+        self.run_with(&[]);
+    }
+
+    /// The same with further settings.
+    pub(crate) fn run_with(&self, settings: &[&str]) {
         let (data, socket) = (self.path("data"), self.path("socket"));
+        let settings: Vec<String> =
+            settings.iter().flat_map(|setting| ["-c".to_owned(), (*setting).to_owned()]).collect();
         let (begun, wait) = channel();
         std::thread::spawn(move || {
             let mut child = as_server(&program("postgres").unwrap())
                 .args(["-c", "listen_addresses=", "-c", "max_connections=400", "-c", "shared_buffers=64MB"])
                 .args(["-c", "fsync=off", "-c", "full_page_writes=off", "-c"])
                 .arg(format!("unix_socket_directories={}", socket.display()))
+                .args(settings)
                 .arg("-D")
                 .arg(data)
                 .stdin(Stdio::null())
