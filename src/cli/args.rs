@@ -209,6 +209,14 @@ impl Command {
         }
     }
 
+    /// Whether it asks the service for something, or may.
+    pub(super) fn asks_the_service(&self) -> bool {
+        matches!(
+            self,
+            Self::Sync(_) | Self::Plan(_) | Self::Apply(_) | Self::Explain(_) | Self::Revert(_) | Self::Api(_)
+        )
+    }
+
     /// Whether it is for the worker that has the account, where that is on another machine. A pause lies in the database, and so
     /// does the history: both work everywhere, whatever that worker does. A reload is about the files of one machine.
     pub(super) fn works_at_the_holder(&self) -> bool {

@@ -80,11 +80,12 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         let folder = args.accounts.as_deref().unwrap_or_else(|| instances::folder_of(&arguments.config));
         return instances::status(ui, folder).await;
     }
-    let mut unreached = None;
+    let (mut unreached, mut is_stopped) = (None, false);
     if arguments.command.works_at_the_daemon() {
         match daemon_client::send(ui, &arguments).await? {
             Placement::Done(exit) => return Ok(exit),
             Placement::Here(why) => unreached = why,
+            Placement::NotRun(why) => (unreached, is_stopped) = (Some(why), true),
         }
     }
     let path = arguments.config.clone();
@@ -94,6 +95,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         match holder::send(ui, &arguments).await? {
             Placement::Done(exit) => return Ok(exit),
             Placement::Here(why) => unreached = unreached.or(why),
+            Placement::NotRun(why) => unreached = Some(why),
         }
         tries += 1;
         match work(ui, &host, &arguments.command).await {
@@ -103,6 +105,8 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
                     && holder::is_held(&failure)
                     && unreached.is_none()
                     && tries < TRIES_MAX => {}
+            // What is known of an account that does not run is no good news.
+            Ok(_) if is_stopped && matches!(arguments.command, Command::Status(_)) => return Ok(Exit::Failed),
             result => return result.map_err(|failure| daemon_client::explained(failure, unreached, &path)),
         }
     }

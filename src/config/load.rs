@@ -41,6 +41,11 @@ pub struct CallerConfig {
 }
 
 impl CallerConfig {
+    /// What it is compared by with the configuration of another machine.
+    pub fn digest(&self) -> String {
+        digest(&self.text)
+    }
+
     /// Reads the file at `path`; `None` where this user can't, or where it is none.
     pub fn read(path: &Path) -> Option<Self> {
         let (path, Content { text, mode }) = open(path).ok()?;
@@ -125,9 +130,21 @@ fn checked(
     Ok(Config { api, state, control, status, notify, approvals, retention, jobs, source_path, digest, warnings })
 }
 
-/// By which a configuration is known from another one, on whichever machine.
+/// What a machine says of itself, and another one differently.
+const OF_A_MACHINE: [(&str, &str); 4] =
+    [("state", "node"), ("state", "spill_dir"), ("control", "socket"), ("status", "listen")];
+
+/// By which a configuration is known from another one, on whichever machine: what a machine says of itself does not count, and
+/// neither do comments and the order of keys.
 fn digest(text: &str) -> String {
-    let digest = ring::digest::digest(&ring::digest::SHA256, text.as_bytes());
+    let said = text.parse::<toml::Table>().ok().and_then(|mut table| {
+        for (section, key) in OF_A_MACHINE {
+            table.get_mut(section).and_then(toml::Value::as_table_mut).and_then(|section| section.remove(key));
+        }
+        serde_json::to_string(&table).ok()
+    });
+    let said = said.as_deref().unwrap_or(text);
+    let digest = ring::digest::digest(&ring::digest::SHA256, said.as_bytes());
     digest.as_ref()[..16].iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -39,14 +39,15 @@ mod store_slot;
 mod systemd;
 mod target_locks;
 
-pub use accounts::account::StartError;
+pub use accounts::account::{StartError, client_for_command};
+pub use accounts::claims::CONFLICT_HINT;
 pub use accounts::folder::{Accounts, AccountsFolder, FolderError};
 pub use accounts::process::serve;
 pub use accounts::serve_error::ServeError;
 pub use accounts::unstarted::tell_of_configuration;
 pub use control::{
     Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unanswered, Unreachable, VERSION, ask,
-    command_elsewhere, digest_of,
+    command_elsewhere,
 };
 pub use event::Event;
 pub use reload::ReloadRefusal;

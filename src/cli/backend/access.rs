@@ -13,7 +13,7 @@ use super::interrupt::{INTERRUPTED, Interrupt};
 use crate::cli::ui::{Exit, Failure, Message};
 use crate::config::{self, CallerConfig, Config, Job, Needs};
 use crate::daemon::{
-    Call, Caller, DaemonState, Event, ExclusiveStore, ReplyStream, StoreGuard, TargetGuard, TrackedRun, digest_of,
+    Call, Caller, DaemonState, Event, ExclusiveStore, ReplyStream, StoreGuard, TargetGuard, TrackedRun,
 };
 use crate::disk;
 use crate::operator::PlanFile;
@@ -42,7 +42,7 @@ pub(crate) struct DaemonBackend {
 impl DaemonBackend {
     /// Whether the caller has the configuration file that this worker has.
     fn has_same_configuration(&self) -> bool {
-        let ours = CallerConfig::read(&self.engine.setup().config.source_path).map(|ours| digest_of(&ours));
+        let ours = CallerConfig::read(&self.engine.setup().config.source_path).map(|ours| ours.digest());
         ours.is_some() && ours == self.call.brought.same_as
     }
 

@@ -26,6 +26,8 @@ pub(crate) enum Placement {
     Done(Exit),
     /// There is no daemon for it, or none that can be reached; with what is worth telling of that.
     Here(Option<String>),
+    /// The daemon does not run the account, and says why.
+    NotRun(String),
 }
 
 /// Has the daemon run a command.
@@ -48,7 +50,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
     let trusted = Trusted { account: located.account.as_ref().and_then(number_of) };
     let call = Call { state_dir: located.state_dir, ..call(ui, located.config, brought) };
     let mut printed = Printed::of(ui, &arguments.command);
-    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stopped());
+    let asked = daemon::ask(&socket, trusted, &call, &mut printed, stopped);
     let answer = if matches!(arguments.command, Command::Pause(_)) {
         match tokio::time::timeout(PAUSE_MAX, asked).await {
             Ok(answer) => answer,
@@ -62,8 +64,19 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
     };
     match answer {
         Ok(Ok(code)) => printed.end(code),
+        Ok(Err(error)) if error.kind() == io::ErrorKind::Interrupted => {
+            Err(Failure::new(Exit::Interrupted, Message("interrupted; the daemon may still be at it".to_owned()))
+                .hint("`rosterd status` shows what was done"))
+        }
         Ok(Err(error)) => Err(Failure::failed(Message(format!("the daemon went away while it ran this: {error}")))
             .hint("`rosterd status` shows what was done")),
+        Err(error @ Unreachable::Stopped { is_refused: true, .. }) if arguments.command.asks_the_service() => {
+            Err(Failure::usage(error).hint(daemon::CONFLICT_HINT))
+        }
+        Err(error @ Unreachable::Stopped { .. }) => {
+            ui.warn(&error.to_string());
+            Ok(Placement::NotRun(error.to_string()))
+        }
         Err(Unreachable::Nobody { .. }) => Ok(Placement::Here(None)),
         Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
         Err(error @ Unreachable::Untrusted { .. }) => {
@@ -138,7 +151,7 @@ pub(crate) async fn relay(ui: &Ui, path: &Path, command: &[&str]) -> Option<Rela
         brought: Brought::default(),
     };
     let mut relayed = Relayed { exit: 0, out: Vec::new(), err: Vec::new() };
-    match daemon::ask(&socket, trusted, &call, &mut relayed, std::future::pending()).await {
+    match daemon::ask(&socket, trusted, &call, &mut relayed, std::future::pending::<()>).await {
         Ok(Ok(exit)) => Some(Relayed { exit, ..relayed }),
         Ok(Err(_)) | Err(_) => None,
     }

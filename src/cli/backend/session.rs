@@ -7,11 +7,12 @@ use super::access::{Backend, StoreRef};
 use super::interrupt::Interrupt;
 use super::privileges::become_owner;
 use super::progress::Progress;
+use super::startup_failure::of_account;
 use crate::api::Client;
 use crate::cli::ui::{Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Job, Needs, nearest};
-use crate::daemon::TargetGuard;
+use crate::daemon::{TargetGuard, client_for_command};
 use crate::reconcile::{self, Context, KeyFilter};
 use crate::record::{Key, Target};
 
@@ -83,7 +84,8 @@ impl<'a> Session<'a> {
         let (clock, client) = match host {
             Backend::Here(_) => {
                 let clock = Clock::system();
-                (clock.clone(), Client::new(&config.api, &clock)?)
+                let client = client_for_command(config, &store, &clock).map_err(of_account)?;
+                (clock, client)
             }
             Backend::Daemon(lent) => (lent.engine.clock().clone(), lent.engine.setup().client.for_run()),
         };

@@ -1,4 +1,5 @@
-//! Notices that the daemon could not start, because its configuration can't be used.
+//! What is said where an account could not begin, and the notice that the daemon could not start because its configuration can't be
+//! used.
 //!
 //! A service manager starts it again and again: the notice is remembered next to the state, and sent once.
 
@@ -7,7 +8,7 @@ use std::path::Path;
 use super::privileges::become_owner_of;
 use crate::cli::ui::Failure;
 use crate::config::{self, Errors};
-use crate::daemon;
+use crate::daemon::{self, CONFLICT_HINT, StartError};
 use crate::fault::chain;
 
 /// Sends a notice that the configuration can't be used. Its receivers are in the configuration; a channel with a
@@ -29,4 +30,18 @@ pub(crate) async fn tell_of_configuration(path: &Path, failure: &Failure) {
         None => vec![chain(error)],
     };
     daemon::tell_of_configuration(&remains.state.home, &remains.notify, reasons).await;
+}
+
+/// Why an account could not begin, as a command says it.
+pub(crate) fn of_account(error: StartError) -> Failure {
+    match error {
+        StartError::Store(error) => Failure::from(error),
+        StartError::Client(error) => error.into(),
+        StartError::Config(errors) => errors.into(),
+        error @ StartError::Conflict(_) => Failure::usage(error).hint(CONFLICT_HINT),
+        error @ (StartError::Notify(_) | StartError::Secret { .. }) => Failure::usage(error),
+        error @ StartError::Socket { .. } => Failure::usage(error)
+            .hint("set control.socket to a path in a folder that this user may write to; \"\" does without"),
+        error => Failure::failed(error),
+    }
 }

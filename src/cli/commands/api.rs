@@ -7,10 +7,13 @@ use serde_json::{Value, json};
 
 use crate::api::{Client, Operation, Raw, RawAnswer, Verb, operations};
 use crate::cli::args::ApiArgs;
+use crate::cli::backend::startup_failure::of_account;
 use crate::cli::backend::{Backend, body, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Needs};
+use crate::daemon::client_for_command;
+use crate::store::Store;
 
 /// The most pages that `--all` reads.
 const PAGES_MAX: usize = 20_000;
@@ -38,11 +41,11 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
     let config = session::configuration_for(ui, host, Needs::Account)?;
     host.expect_right_to_send()?;
     // Where the state lies in a database, only who has the account sends.
-    let _store = match config.state.home.relay() {
+    let store = match config.state.home.relay() {
         Some(_) => Some(host.store(&config).await?),
         None => None,
     };
-    let client = client(host, &config)?;
+    let client = client(host, &config, store.as_deref())?;
     if args.all {
         return all(ui, &client, raw, config.api.page_size).await;
     }
@@ -65,11 +68,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
 }
 
 /// The client with its record of requests sent, which counts these with those of `sync` (law 12).
-fn client(host: &Backend, config: &Config) -> Result<Client, Failure> {
+fn client(host: &Backend, config: &Config, store: Option<&Store>) -> Result<Client, Failure> {
     match host {
         Backend::Here(_) => {
             config.state.home.create()?;
-            Ok(Client::new(&config.api, &Clock::system())?)
+            match store {
+                Some(store) => client_for_command(config, store, &Clock::system()).map_err(of_account),
+                None => Ok(Client::new(&config.api, &Clock::system())?),
+            }
         }
         Backend::Daemon(lent) => Ok(lent.engine.setup().client.for_run()),
     }

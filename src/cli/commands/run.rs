@@ -6,7 +6,8 @@ use std::sync::Arc;
 use serde_json::json;
 
 use crate::cli::args::RunArgs;
-use crate::cli::backend::{Backend, interrupt, privileges, session, startup_failure};
+use crate::cli::backend::startup_failure::{self, of_account};
+use crate::cli::backend::{Backend, interrupt, privileges, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{self, Config, Instance, MARK, Needs};
@@ -69,18 +70,6 @@ fn several(dir: &Path) -> Result<Accounts, Failure> {
         privileges::become_owner_of(&state)?;
     }
     Ok(Accounts::Folder(folder, loaded))
-}
-
-fn of_account(error: StartError) -> Failure {
-    match error {
-        StartError::Store(error) => Failure::from(error),
-        StartError::Client(error) => error.into(),
-        StartError::Config(errors) => errors.into(),
-        error @ (StartError::Notify(_) | StartError::Conflict(_) | StartError::Secret { .. }) => Failure::usage(error),
-        error @ StartError::Socket { .. } => Failure::usage(error)
-            .hint("set control.socket to a path in a folder that this user may write to; \"\" does without"),
-        error => Failure::failed(error),
-    }
 }
 
 fn of_folder(error: FolderError) -> Failure {

@@ -13,6 +13,8 @@ use tracing::Instrument as _;
 use super::claims::{Conflict, credential_of, credentials_of, places_of};
 use super::shared::Shared;
 use super::stand_by::StandBy;
+use crate::api::Client;
+use crate::clock::Clock;
 use crate::config::{self, Config, Instance, Needs};
 use crate::crash::term;
 use crate::daemon::control::{Behind, Callers, Commands, Door, Listener, RemoteCallers, Retry};
@@ -263,11 +265,7 @@ pub(super) async fn begin(
     let held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
     let store = opened(&setup.config, shared, identity, entrance).await?;
-    if let Some(other) = setup.announce(&store)? {
-        return Err(
-            Conflict { owner: identity.owner(), other, claim: credential_of(&setup.config, &setup.client) }.into()
-        );
-    }
+    expect_own_credentials(&setup, &store, identity.owner())?;
     let jobs = timed(&setup, &store)?;
     let config = Arc::clone(&setup.config);
     let (shared, name, number) = (Arc::clone(shared), identity.name.clone(), identity.number);
@@ -320,6 +318,26 @@ pub(super) async fn begin(
     };
     let task = tokio::spawn(lives.instrument(engine.span().clone()));
     Ok(Entered::Runs(RunningAccount { engine, task, remote }))
+}
+
+/// Says, where the state lies in a database, by which credentials the account is run.
+fn expect_own_credentials(setup: &Setup, store: &Store, owner: String) -> Result<(), StartError> {
+    match setup.announce(store)? {
+        None => Ok(()),
+        Some(other) => Err(Conflict { owner, other, claim: credential_of(&setup.config, &setup.client) }.into()),
+    }
+}
+
+/// The client of a command that has an account for itself. Sends nothing.
+///
+/// # Errors
+///
+/// Another account of the database has a credential of it and runs, or the client can't be made.
+pub fn client_for_command(config: &Config, store: &Store, clock: &Clock) -> Result<Client, StartError> {
+    let setup = Setup::new(config.clone(), clock)?;
+    let stem = config.source_path.file_stem().unwrap_or_default().to_string_lossy();
+    expect_own_credentials(&setup, store, stem.into_owned())?;
+    Ok(setup.client)
 }
 
 /// What runs beside the loop of an account.

@@ -51,6 +51,10 @@ pub struct Conflict {
     pub(in crate::daemon) claim: Claim,
 }
 
+/// What to do about an account that has what is another's.
+pub const CONFLICT_HINT: &str =
+    "give it a credential, a state and folders of its own; where it is the same account, give its file the same name";
+
 /// Who has what.
 #[derive(Debug, Default)]
 pub(in crate::daemon) struct Claims {

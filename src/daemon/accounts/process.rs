@@ -26,7 +26,7 @@ use super::shared::{Reload, Shared};
 use super::unstarted::{Receivers, shown_of, words_of};
 use crate::clock::Clock;
 use crate::config::{self, Config, Instance, environment};
-use crate::daemon::control::{Behind, Commands};
+use crate::daemon::control::{Behind, Commands, Stopped};
 use crate::daemon::monitors::{StandbyView, StoppedView};
 use crate::daemon::scheduler::SLEEP_MAX;
 use crate::daemon::shutdown::CancelToken;
@@ -269,7 +269,8 @@ impl Process {
             let shown =
                 ShownAccount::new(Some(key.to_owned()), Arc::new(StoppedView(shown_of(&error))), Arc::default());
             self.shared.pages.show_stopped(key, shown);
-            seat.entrance.door.leads_to(Behind::Stopped(text.to_owned()));
+            let is_refused = matches!(error, StartError::Conflict(_));
+            seat.entrance.door.leads_to(Behind::Stopped(Stopped { reason: text.to_owned(), is_refused }));
             // So that `rosterd reload` finds it; another account, or another process, may have that socket.
             let socket = config::locate(&path, environment()).and_then(|located| located.socket);
             let claim = socket.iter().map(|socket| socket_of(socket)).collect();

@@ -94,7 +94,7 @@ impl Seat {
     pub(super) fn hands_on(&self, reason: String, shared: &Arc<Shared>) -> impl Future<Output = Done> + use<> {
         let is_so = self.entrance.door.stands_by();
         if !is_so {
-            self.entrance.door.leads_to(Behind::Stopped(reason));
+            self.entrance.door.leads_to(Behind::Closed(reason));
         }
         let (entrance, shared, identity) = (Arc::clone(&self.entrance), Arc::clone(shared), self.identity.clone());
         async move {

@@ -4,12 +4,20 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
+use tokio::io::AsyncRead;
 use tokio::net::UnixStream;
+use tokio::time::timeout;
 
 use super::call::Call;
 use super::frame::{self, FrameKind};
 use crate::history::user_named;
+
+/// How long a daemon may take to greet a caller, as long as a busy machine needs.
+const GREETING_MAX: Duration = Duration::from_secs(15);
+/// How long a daemon that runs a command may show no sign of life.
+const SILENCE_MAX: Duration = Duration::from_secs(45);
 
 /// What comes back while a command runs in the daemon.
 pub trait Answer {
@@ -47,6 +55,14 @@ pub enum Unreachable {
         /// Why, as the rest of a sentence about it.
         words: String,
     },
+    /// The daemon hangs, or was stopped.
+    #[error("the daemon (process {process}) does not answer on {socket}; where it hangs, end it: kill -KILL {process}")]
+    Silent {
+        /// The socket.
+        socket: String,
+        /// The daemon's process.
+        process: i32,
+    },
     /// The socket can't be used.
     #[error("the daemon's socket {socket} can't be used")]
     Refused {
@@ -55,6 +71,14 @@ pub enum Unreachable {
         /// Why.
         #[source]
         error: io::Error,
+    },
+    /// The daemon does not run the account.
+    #[error("the daemon does not run this account: {words}")]
+    Stopped {
+        /// Why.
+        words: String,
+        /// Whether no one may, as another account has what is its own.
+        is_refused: bool,
     },
     /// Another user's daemon listens there.
     #[error("{words}")]
@@ -96,7 +120,8 @@ impl Trusted {
 }
 
 /// Has the daemon on `socket` run a command, and waits for its exit code. Sends nothing before it is known who listens.
-/// When `stop` completes, informs the daemon that the caller was asked to end; the command then has its grace.
+/// When `stop` completes, informs the daemon that the caller was asked to end; the command then has its grace. When it completes
+/// a second time, nothing is waited for.
 ///
 /// # Errors
 ///
@@ -106,7 +131,7 @@ pub async fn ask(
     trusted: Trusted,
     call: &Call,
     answer: &mut impl Answer,
-    stop: impl Future<Output = ()>,
+    mut stop: impl AsyncFnMut(),
 ) -> Result<io::Result<u8>, Unreachable> {
     let shown = || socket.display().to_string();
     let refused = |error| Unreachable::Refused { socket: shown(), error };
@@ -118,6 +143,16 @@ pub async fn ask(
     if let Some(words) = trusted.refuses(socket, &stream).map_err(refused)? {
         return Err(Unreachable::Untrusted { socket: socket.to_owned(), words });
     }
+    match timeout(GREETING_MAX, frame::read(&mut stream, 0)).await {
+        Ok(Ok(Some((FrameKind::Alive, _)))) => {}
+        Ok(Ok(None)) => return Err(refused(io::ErrorKind::UnexpectedEof.into())),
+        Ok(Ok(Some(_))) => return Err(refused(io::ErrorKind::InvalidData.into())),
+        Ok(Err(error)) => return Err(refused(error)),
+        Err(_) => {
+            let process = stream.peer_cred().ok().and_then(|peer| peer.pid()).unwrap_or_default();
+            return Err(Unreachable::Silent { socket: shown(), process });
+        }
+    }
     let json = serde_json::to_vec(call).map_err(|error| refused(error.into()))?;
     frame::write(&mut stream, FrameKind::Call, &json).await.map_err(refused)?;
     if call.brings {
@@ -128,7 +163,7 @@ pub async fn ask(
     let (mut from, mut to) = stream.into_split();
     let frames = async {
         loop {
-            let (kind, bytes) = match frame::read(&mut from, frame::SIZE_MAX).await {
+            let (kind, bytes) = match next(&mut from).await {
                 Ok(Some(read)) => read,
                 Ok(None) => return Ok(Err(io::ErrorKind::UnexpectedEof.into())),
                 Err(error) => return Ok(Err(error)),
@@ -137,10 +172,16 @@ pub async fn ask(
                 FrameKind::Out => answer.out(&bytes),
                 FrameKind::Err => answer.err(&bytes),
                 FrameKind::File => answer.file(&bytes),
+                FrameKind::Alive => {}
                 FrameKind::Exit => return Ok(bytes.first().copied().ok_or_else(|| io::ErrorKind::InvalidData.into())),
                 FrameKind::Elsewhere => {
                     let words = String::from_utf8_lossy(&bytes).into_owned();
                     return Err(Unreachable::Elsewhere { words });
+                }
+                FrameKind::Stopped => {
+                    let (refused, words) = bytes.split_first().unwrap_or((&0, &[]));
+                    let words = String::from_utf8_lossy(words).into_owned();
+                    return Err(Unreachable::Stopped { words, is_refused: *refused != 0 });
                 }
                 FrameKind::Call | FrameKind::Brought | FrameKind::Stop | FrameKind::Piece => {
                     return Ok(Err(io::ErrorKind::InvalidData.into()));
@@ -151,9 +192,20 @@ pub async fn ask(
     tokio::pin!(frames);
     tokio::select! {
         done = &mut frames => return done,
-        () = stop => {}
+        () = stop() => {}
     }
     // Where the daemon is gone already, reading tells.
     let _ = frame::write(&mut to, FrameKind::Stop, &[]).await;
-    frames.await
+    tokio::select! {
+        done = frames => done,
+        () = stop() => Ok(Err(io::ErrorKind::Interrupted.into())),
+    }
+}
+
+/// The next frame of a daemon that runs a command.
+async fn next(from: &mut (impl AsyncRead + Unpin)) -> io::Result<Option<(FrameKind, Vec<u8>)>> {
+    timeout(SILENCE_MAX, frame::read(from, frame::SIZE_MAX)).await.unwrap_or_else(|_| {
+        let words = format!("it showed no sign of life for {} seconds", SILENCE_MAX.as_secs());
+        Err(io::Error::new(io::ErrorKind::TimedOut, words))
+    })
 }

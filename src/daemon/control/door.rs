@@ -15,10 +15,34 @@ pub(in crate::daemon) type Retry = Box<dyn Fn() -> BoxFuture<'static, Result<Arc
 pub(in crate::daemon) enum Behind {
     /// It runs.
     Runs(Arc<DaemonState>),
-    /// It does not run, for this reason.
-    Stopped(String),
+    /// It can't be reached at the moment, for this reason.
+    Closed(String),
+    /// It does not run.
+    Stopped(Stopped),
     /// Another worker has it: that one is asked.
     StandsBy(Arc<dyn Relay>),
+}
+
+/// Why an account does not run.
+#[derive(Clone)]
+pub(in crate::daemon) struct Stopped {
+    pub(in crate::daemon) reason: String,
+    /// Whether no one may run it, as another account has what is its own.
+    pub(in crate::daemon) is_refused: bool,
+}
+
+/// Why a call is not carried out here.
+pub(super) enum NotEntered {
+    /// Something keeps this call out.
+    Elsewhere(String),
+    /// The account does not run.
+    Stopped(Stopped),
+}
+
+impl From<&str> for NotEntered {
+    fn from(words: &str) -> Self {
+        Self::Elsewhere(words.to_owned())
+    }
 }
 
 /// Where a call goes.
@@ -46,7 +70,7 @@ pub(in crate::daemon) struct Door {
 impl Door {
     /// The door of an account that does not run so far.
     pub(in crate::daemon) fn closed(retry: Retry) -> Arc<Self> {
-        Arc::new(Self { behind: RwLock::new(Behind::Stopped("it begins just now".to_owned())), retry })
+        Arc::new(Self { behind: RwLock::new(Behind::Closed("it begins just now".to_owned())), retry })
     }
 
     /// From now on, this is behind it.
@@ -70,28 +94,30 @@ impl Door {
     }
 
     /// Where a call is carried out, or why it is not.
-    pub(super) async fn enter(&self, call: &Call, asks_to_reload: bool) -> Result<Entered, String> {
+    pub(super) async fn enter(&self, call: &Call, asks_to_reload: bool) -> Result<Entered, NotEntered> {
         let stopped = match &*self.behind.read().unwrap_or_else(PoisonError::into_inner) {
             Behind::Runs(engine) => Ok(Arc::clone(engine)),
-            Behind::Stopped(reason) => Err(format!("the account does not run: {reason}")),
+            Behind::Closed(reason) => Err(NotEntered::Elsewhere(format!("the account does not run: {reason}"))),
+            Behind::Stopped(stopped) => Err(NotEntered::Stopped(stopped.clone())),
             Behind::StandsBy(_) if asks_to_reload => {
-                return Err("the daemon here stands by: it takes its configuration when it takes over".to_owned());
+                return Err("the daemon here stands by: it takes its configuration when it takes over".into());
             }
             Behind::StandsBy(_) if call.version != VERSION => {
-                return Err("the daemon is of another version than this program: restart it".to_owned());
+                return Err("the daemon is of another version than this program: restart it".into());
             }
             Behind::StandsBy(relay) => return Ok(Entered::Elsewhere(Arc::clone(relay))),
         };
         let reached = match stopped {
             Ok(engine) => Reached { engine, has_begun: false },
-            Err(reason) if !asks_to_reload => return Err(reason),
+            Err(stopped) if !asks_to_reload => return Err(stopped),
             Err(_) => {
-                let begun = (self.retry)().await.map_err(|reason| format!("the account does not run: {reason}"))?;
+                let not_begun = |reason| NotEntered::Elsewhere(format!("the account does not run: {reason}"));
+                let begun = (self.retry)().await.map_err(not_begun)?;
                 Reached { engine: begun, has_begun: true }
             }
         };
         match reached.engine.rejected_by_config(call) {
-            Some(words) => Err(words),
+            Some(words) => Err(NotEntered::Elsewhere(words)),
             None => Ok(Entered::Here(reached)),
         }
     }

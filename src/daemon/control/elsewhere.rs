@@ -8,7 +8,6 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 
 use super::call::{Brought, Call, Caller, VERSION};
@@ -113,15 +112,10 @@ impl Frames {
     }
 }
 
-/// What a configuration file is compared by.
-pub fn digest_of(config: &CallerConfig) -> String {
-    digest(&SHA256, config.text.as_bytes()).as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
 /// A call as a request of a user of this machine.
 fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> HolderRequest {
     let Brought { given, file, same_as } = call.brought.clone();
-    let brought = Brought { same_as: given.as_ref().map(digest_of).or(same_as), given: None, file };
+    let brought = Brought { same_as: given.as_ref().map(CallerConfig::digest).or(same_as), given: None, file };
     let (by, is_privileged) = (caller.name(call), caller.is_privileged());
     let written = WrittenCall { call: call.clone(), brought, is_privileged };
     let call = serde_json::to_vec(&written).expect("a call has a form as JSON");
@@ -217,7 +211,12 @@ pub async fn command_elsewhere(
             FrameKind::File => answer.file(&bytes),
             FrameKind::Exit => return Some(Ok(bytes.first().copied().unwrap_or(1))),
             FrameKind::Elsewhere => return Some(Err(String::from_utf8_lossy(&bytes).into_owned())),
-            FrameKind::Call | FrameKind::Brought | FrameKind::Stop | FrameKind::Piece => {}
+            FrameKind::Call
+            | FrameKind::Brought
+            | FrameKind::Stop
+            | FrameKind::Piece
+            | FrameKind::Alive
+            | FrameKind::Stopped => {}
         }
         None
     });

@@ -22,14 +22,18 @@ pub(super) enum FrameKind {
     File = b'f' as isize,
     /// A piece of that file, where it goes by the database; more comes.
     Piece = b'p' as isize,
+    /// The daemon lives. The first frame of a connection, and one every few seconds while a command runs.
+    Alive = b'a' as isize,
     /// The exit code, as one byte; the last frame.
     Exit = b'x' as isize,
     /// The daemon is that of another state, or of another version; with words. The last frame.
     Elsewhere = b'n' as isize,
+    /// The daemon does not run the account: whether no one may run it, in one byte, and why. The last frame.
+    Stopped = b'd' as isize,
 }
 
 impl FrameKind {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 11] = [
         Self::Call,
         Self::Brought,
         Self::Stop,
@@ -37,8 +41,10 @@ impl FrameKind {
         Self::Err,
         Self::File,
         Self::Piece,
+        Self::Alive,
         Self::Exit,
         Self::Elsewhere,
+        Self::Stopped,
     ];
 
     pub(super) fn byte(self) -> u8 {

@@ -15,6 +15,8 @@
 //!   worker that has the account; one that stands by hands on what comes by its socket.
 //! - Who calls is what the kernel says (SO_PEERCRED), not what the call says. So is who answers: a caller says nothing to
 //!   another user's process.
+//! - A daemon that hangs, or was stopped, holds up no caller: it greets each, and a caller says nothing before; while a command
+//!   runs it shows that it lives.
 //! - A caller has a short time and a small frame to say what it wants; more is read only for a command that needs it. No
 //!   user but root and the daemon's own can take all places.
 //! - A caller that hangs up has asked to end.
@@ -36,9 +38,9 @@ mod server;
 pub use call::{Brought, Call, Caller, VERSION};
 pub use client::{Answer, Trusted, Unreachable, ask};
 pub use door::Reached;
-pub(super) use door::{Behind, Door, Retry};
+pub(super) use door::{Behind, Door, Retry, Stopped};
 pub(super) use elsewhere::ask_for_page;
-pub use elsewhere::{Unanswered, command_elsewhere, digest_of};
+pub use elsewhere::{Unanswered, command_elsewhere};
 pub(super) use places::CallerPlaces;
 pub(super) use remote::RemoteCallers;
 pub(super) use server::{Callers, Listener};

@@ -5,13 +5,15 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::io::AsyncWrite;
 use tokio::net::UnixStream;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use super::call::{Call, Caller};
 use super::client::Answer;
-use super::door::{Door, Entered, Reached};
+use super::door::{Door, Entered, NotEntered, Reached, Stopped};
 use super::elsewhere::{self, Unanswered};
 use super::frame::{self, FrameKind};
 use super::places::{CallSlots, CallerPlaces, PLACES};
@@ -27,6 +29,8 @@ const MODES: SocketModes = SocketModes { file: 0o660, folder: 0o750 };
 const CONNECTIONS_MAX: usize = 2 * PLACES;
 /// How long a caller may take to say what it wants, and to read that it can't have it.
 const CALL_MAX: Duration = Duration::from_secs(5);
+/// How often a caller sees that this process lives while its command runs.
+const ALIVE_EVERY: Duration = Duration::from_secs(5);
 /// How long it may take to send what it brings along.
 const BROUGHT_MAX: Duration = Duration::from_secs(60);
 
@@ -145,21 +149,26 @@ async fn heard(
     silence: &Silence,
 ) -> io::Result<()> {
     let caller = Caller::User(stream.peer_cred()?.uid());
-    let first = tokio::time::timeout(CALL_MAX, frame::read(&mut stream, frame::CALL_SIZE_MAX)).await??;
+    frame::write(&mut stream, FrameKind::Alive, &[]).await?;
+    let first = timeout(CALL_MAX, frame::read(&mut stream, frame::CALL_SIZE_MAX)).await??;
     let Some((FrameKind::Call, json)) = first else { return Err(io::ErrorKind::InvalidData.into()) };
     let place = if silence.end() { places.take(&caller) } else { return Ok(()) };
-    let elsewhere = async |mut stream: UnixStream, words: &str| {
+    let refused = async |mut stream: UnixStream, kind: FrameKind, bytes: &[u8]| {
         // A client that does not read this does not need it.
-        let written = tokio::time::timeout(CALL_MAX, frame::write(&mut stream, FrameKind::Elsewhere, words.as_bytes()));
-        written.await?
+        timeout(CALL_MAX, frame::write(&mut stream, kind, bytes)).await?
     };
+    let elsewhere = async |stream, words: &str| refused(stream, FrameKind::Elsewhere, words.as_bytes()).await;
     let Ok(mut call) = serde_json::from_slice::<Call>(&json) else {
         return elsewhere(stream, "the daemon does not understand this program: they are of different versions").await;
     };
     drop(json);
-    let entered = match door.enter(&call, commands.asks_to_reload(&call)).await {
+    let entered = match alive(&mut stream, door.enter(&call, commands.asks_to_reload(&call))).await {
         Ok(entered) => entered,
-        Err(words) => return elsewhere(stream, &words).await,
+        Err(NotEntered::Elsewhere(words)) => return elsewhere(stream, &words).await,
+        Err(NotEntered::Stopped(Stopped { reason, is_refused })) => {
+            let bytes = [&[u8::from(is_refused)], reason.as_bytes()].concat();
+            return refused(stream, FrameKind::Stopped, &bytes).await;
+        }
     };
     let _place = match place {
         Ok(place) => place,
@@ -167,13 +176,25 @@ async fn heard(
     };
     if call.brings {
         let size_max = commands.brings_at_most(&call);
-        let next = tokio::time::timeout(BROUGHT_MAX, frame::read(&mut stream, size_max)).await??;
+        let next = timeout(BROUGHT_MAX, frame::read(&mut stream, size_max)).await??;
         let Some((FrameKind::Brought, json)) = next else { return Err(io::ErrorKind::InvalidData.into()) };
         call.brought = serde_json::from_slice(&json)?;
     }
     match entered {
         Entered::Here(reached) => answer(stream, reached, commands, call, caller).await,
         Entered::Elsewhere(relay) => hand_on(stream, relay, call, caller).await,
+    }
+}
+
+/// Shows that this process lives for as long as it works on something.
+async fn alive<T>(to: &mut (impl AsyncWrite + Unpin), work: impl Future<Output = T>) -> T {
+    let mut work = std::pin::pin!(work);
+    loop {
+        match timeout(ALIVE_EVERY, &mut work).await {
+            Ok(done) => return done,
+            // A caller that is gone is noticed where it is answered.
+            Err(_) => drop(frame::write(to, FrameKind::Alive, &[]).await),
+        }
     }
 }
 
@@ -225,7 +246,7 @@ async fn hand_on(mut stream: UnixStream, relay: Arc<dyn Relay>, call: Call, call
     };
     let writes = async {
         let mut result = Ok(());
-        while let Some((kind, bytes)) = written.recv().await {
+        while let Some((kind, bytes)) = alive(&mut to, written.recv()).await {
             if result.is_ok() {
                 result = frame::write(&mut to, kind, &bytes).await;
             }
@@ -269,7 +290,7 @@ async fn answer(
         std::future::pending::<()>().await;
     };
     let writes = async {
-        while let Some((kind, bytes)) = written.recv().await {
+        while let Some((kind, bytes)) = alive(&mut to, written.recv()).await {
             frame::write(&mut to, kind, &bytes).await?;
         }
         io::Result::Ok(())

@@ -202,6 +202,7 @@ fn one_credential(file: &str, with: impl Fn(String, &Path) -> String) {
     let path = accounts.dir().join("south").join(file);
     accounts.put("other/south.toml", &with(text, &path));
     let key = fs::read_to_string(accounts.dir().join("north/api_key")).unwrap();
+    accounts.put("south/api_key", "another-key");
     accounts.put(&format!("south/{file}"), &key);
     let one = accounts.worker("one", "one");
     eventually("it runs", || accounts.people("north") == 3);

@@ -105,6 +105,7 @@ fn every_block_of_toml_loads() {
         let dir = tempfile::tempdir().unwrap();
         for (name, text) in [
             ("secret", "sesame".to_owned()),
+            ("database-password", "sesame".to_owned()),
             ("first-key", "one".to_owned()),
             ("second-key", "two".to_owned()),
             ("third-key", "three".to_owned()),

@@ -6,6 +6,7 @@ mod clocks;
 mod cron_crate;
 mod ends;
 mod faults;
+mod hangs;
 mod level;
 mod logs;
 mod reloads;

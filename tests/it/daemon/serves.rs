@@ -224,7 +224,7 @@ fn asked(socket: &Path, config: &Path, arguments: &[&str]) -> u8 {
         brought: Brought::default(),
     };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    runtime.block_on(ask(socket, TRUSTED, &call, &mut Nothing, std::future::pending())).unwrap().unwrap()
+    runtime.block_on(ask(socket, TRUSTED, &call, &mut Nothing, std::future::pending::<()>)).unwrap().unwrap()
 }
 
 #[test]
@@ -266,7 +266,7 @@ fn another_version_is_refused_and_nothing_is_done() {
         brought: Brought::default(),
     };
     let (socket, mut nothing) = (world.dir().join("control.sock"), Nothing);
-    let asked = ask(&socket, TRUSTED, &call, &mut nothing, std::future::pending());
+    let asked = ask(&socket, TRUSTED, &call, &mut nothing, std::future::pending::<()>);
     let error = runtime.block_on(asked).unwrap_err();
     assert!(error.to_string().contains("another version"), "{error}");
     assert_eq!(world.staff().len(), 0);

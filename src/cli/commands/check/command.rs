@@ -12,10 +12,12 @@ use crate::api::{
 };
 use crate::approvals;
 use crate::cli::args::CheckArgs;
+use crate::cli::backend::startup_failure::of_account;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Config, Job};
+use crate::daemon::client_for_command;
 use crate::fault::chain;
 use crate::lookup::{self, Lookup};
 use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
@@ -253,7 +255,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     // not there yet has sent nothing, and is not made for this.
     let is_there = config.state.home.exists()?;
     let shared = config.state.home.relay().filter(|_| is_there);
-    let _store = match shared.map(|_| reconcile::open_store(config)).transpose() {
+    let store = match shared.map(|_| reconcile::open_store(config)).transpose() {
         Ok(store) => store,
         Err(store::Error { kind: store::ErrorKind::Leased { node }, .. }) => {
             let text = format!("not asked: {node} has the account, and alone knows how much of the rate limit is used");
@@ -262,6 +264,12 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         }
         Err(error) => return Err(error.into()),
     };
+    if let Some(Err(error)) = store.as_ref().map(|store| client_for_command(config, store, &Clock::system())) {
+        let failure = of_account(error);
+        let text = format!("not asked: {}", chain(failure.error()));
+        findings.push(Finding::new(format!("service at {}", config.api.base_url), Verdict::Wrong, text));
+        return Ok(());
+    }
     let mut options = config.api.clone();
     // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
     if !is_there {
