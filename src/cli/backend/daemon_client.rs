@@ -74,7 +74,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
             Err(Failure::usage(error).hint(daemon::CONFLICT_HINT))
         }
         Err(error @ Unreachable::Stopped { .. }) => {
-            ui.warn(&error.to_string());
+            ui.warn(error.to_string());
             Ok(Placement::NotRun(error.to_string()))
         }
         Err(Unreachable::Nobody { .. }) => Ok(Placement::Here(None)),
