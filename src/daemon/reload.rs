@@ -116,11 +116,14 @@ impl DaemonState {
             .await
             .map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         let (mut alarms, mut untried) = (Vec::new(), Vec::new());
+        let is_same = next.config.digest == present.config.digest;
         for Plan { job: name, result } in plans {
             let state = JobState::load(&store, &name)?;
             let last = state.last.as_ref().map(|last| last.status);
             match result {
                 Err(_) if last == Some(Status::Failed) => {}
+                // What says the same as before is no fault of what it says.
+                Err(error) if is_same => untried.push(format!("job {name} could not be tried: {}", chain(&error))),
                 Err(error) => return Err(ReloadRefusal::Broken(format!("job {name}: {}", chain(&error)))),
                 Ok((prepared, _)) => {
                     let job = next.config.jobs.iter().find(|job| job.name == name).expect("it was planned");

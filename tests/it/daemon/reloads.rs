@@ -114,6 +114,19 @@ fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
 }
 
 #[test]
+fn an_unchanged_file_is_taken_also_while_the_service_is_down() {
+    let world = World::of(Config::served("", ""));
+    world.csv(people(1..4));
+    let daemon = world.daemon();
+    world.run(&["sync"]).expect(0);
+    world.faults(&["staff.list status=503"]);
+    let taken = world.run(&["reload"]).expect(0);
+    assert!(taken.err.contains("job staff could not be tried: "), "{taken:?}");
+    world.faults(&[]);
+    assert!(daemon.stop().success());
+}
+
+#[test]
 fn without_a_daemon_there_is_nothing_to_reload() {
     let world = World::of(Config::served("", ""));
     world.csv(people(1..3));
