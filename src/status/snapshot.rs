@@ -248,7 +248,7 @@ impl Snapshot {
             .collect();
         let requests = jobs.iter().map(|job| job.requests).sum();
         let is_full = is_full || jobs.iter().any(|job| job.ran_full);
-        let budget = Budget::of(budget, requests, at);
+        let budget = Budget::of(budget, requests, 1 + config.api.further.len(), at);
         let process = Process {
             host: host_name(),
             instance: Instance::of(&config.source_path).map(|instance| instance.to_string()),
@@ -259,12 +259,14 @@ impl Snapshot {
 }
 
 impl Budget {
-    /// What `requests` more would take.
-    fn of(state: BudgetState, requests: u64, now: Timestamp) -> Self {
+    /// What `requests` more would take by so many credentials.
+    fn of(state: BudgetState, requests: u64, credentials: usize, now: Timestamp) -> Self {
         let BudgetState { used, limit, blocked_until } = state;
         let free = u64::from(limit.saturating_sub(used));
         let rest = i64::try_from(requests.saturating_sub(free)).unwrap_or(i64::MAX);
-        let seconds = rest.saturating_mul(60) / i64::from(limit.max(1));
+        // Few changes go by the first credential alone.
+        let pace = i64::from(limit.max(1)) * if rest > 0 { credentials as i64 } else { 1 };
+        let seconds = rest.saturating_mul(60) / pace;
         let begin = blocked_until.unwrap_or(now).max(now);
         let finish = begin.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
         Self { used, limit, blocked_until, finish: (requests > 0).then_some(finish) }
@@ -367,7 +369,7 @@ mod tests {
             (0, 100_100, None, Some(60_000)),
             (100, 50, Some(later), Some(90)),
         ] {
-            let budget = Budget::of(BudgetState { used, limit: 100, blocked_until }, requests, now);
+            let budget = Budget::of(BudgetState { used, limit: 100, blocked_until }, requests, 1, now);
             let finish = budget.finish.map(|finish| finish.duration_since(now).as_secs());
             assert_eq!(finish, seconds, "{used} used, {requests} queued");
         }

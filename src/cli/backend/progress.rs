@@ -1,12 +1,13 @@
 //! Shows the progress of a run: a bar with the time left on a terminal, plain lines otherwise.
 
-use std::fmt::Write;
+use std::fmt::{self, Write};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 
 use super::interrupt::Interrupt;
+use crate::api::Options;
 use crate::cli::ui::Ui;
 use crate::push::Outcome;
 use crate::queue::Change;
@@ -17,7 +18,7 @@ use crate::record::JobName;
 pub(crate) struct Progress {
     ui: Ui,
     interrupt: Interrupt,
-    per_minute: u32,
+    pace: Pace,
     bar: Mutex<Option<ProgressBar>>,
 }
 
@@ -25,8 +26,8 @@ impl Progress {
     /// A push of fewer changes is over before it could be read of.
     const LINES_FROM: usize = 20;
 
-    pub(crate) fn new(ui: Ui, interrupt: Interrupt, per_minute: u32) -> Self {
-        Self { ui, interrupt, per_minute, bar: Mutex::new(None) }
+    pub(crate) fn new(ui: Ui, interrupt: Interrupt, pace: Pace) -> Self {
+        Self { ui, interrupt, pace, bar: Mutex::new(None) }
     }
 
     /// Takes the bar away.
@@ -51,10 +52,36 @@ fn time_left(least: Duration, elapsed: Duration) -> String {
     }
 }
 
-/// How long `requests` requests take at least at `per_minute` a minute: the first minute's are free at once.
-fn least(requests: usize, per_minute: u32) -> Duration {
-    let minutes = requests.saturating_sub(1) / per_minute.max(1) as usize;
-    Duration::from_secs(60 * minutes as u64)
+/// How fast requests go out.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pace {
+    /// So many in a minute by each credential.
+    per_minute: u32,
+    credentials: u32,
+}
+
+impl Pace {
+    /// That of an account.
+    pub(crate) fn of(options: &Options) -> Self {
+        Self { per_minute: options.requests_per_minute, credentials: 1 + options.further.len() as u32 }
+    }
+
+    /// How long `requests` requests take at least: the first minute's are free at once. More than that are shared by all
+    /// credentials.
+    fn least(self, requests: usize) -> Duration {
+        let per_minute = self.per_minute.max(1) as usize;
+        let all = if requests > per_minute { per_minute * self.credentials as usize } else { per_minute };
+        Duration::from_secs(60 * (requests.saturating_sub(1) / all) as u64)
+    }
+}
+
+impl fmt::Display for Pace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.credentials {
+            1 => write!(f, "{} a minute", self.per_minute),
+            several => write!(f, "{} a minute by each of {several} credentials", self.per_minute),
+        }
+    }
 }
 
 impl RunObserver for Progress {
@@ -79,7 +106,7 @@ impl RunObserver for Progress {
             }
             Stage::Sending { changes: 0, .. } => {}
             Stage::Sending { changes, requests } => {
-                let least = least(requests, self.per_minute);
+                let least = self.pace.least(requests);
                 if self.ui.is_watched() {
                     let bar = ProgressBar::new(changes as u64);
                     let template = "{prefix:>12} {msg} [{bar:30}] {pos}/{len}, {left}";
@@ -96,8 +123,8 @@ impl RunObserver for Progress {
                     let minutes = least.as_secs() / 60;
                     let time = if minutes == 0 { "less than a minute".into() } else { format!("about {minutes} min") };
                     self.ui.note(format!(
-                        "{job}: sending {changes} changes ({requests} requests at {} a minute: {time})",
-                        self.per_minute
+                        "{job}: sending {changes} changes ({requests} requests at {}: {time})",
+                        self.pace
                     ));
                 }
             }
@@ -134,10 +161,16 @@ mod tests {
 
     #[test]
     fn the_first_minute_s_requests_are_free_at_once() {
-        for (requests, per_minute, seconds) in
-            [(0, 100, 0), (100, 100, 0), (101, 100, 60), (900, 600, 60), (1300, 600, 120)]
-        {
-            assert_eq!(least(requests, per_minute).as_secs(), seconds);
+        for (requests, per_minute, credentials, seconds) in [
+            (0, 100, 1, 0),
+            (100, 100, 1, 0),
+            (101, 100, 1, 60),
+            (900, 600, 1, 60),
+            (1300, 600, 1, 120),
+            (100, 100, 4, 0),
+            (10_000, 100, 4, 1440),
+        ] {
+            assert_eq!(Pace { per_minute, credentials }.least(requests).as_secs(), seconds);
         }
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::access::{Backend, StoreRef};
 use super::interrupt::Interrupt;
 use super::privileges::become_owner;
-use super::progress::Progress;
+use super::progress::{Pace, Progress};
 use super::startup_failure::of_account;
 use crate::api::Client;
 use crate::cli::ui::{Failure, Message, Ui};
@@ -90,7 +90,7 @@ impl<'a> Session<'a> {
             Backend::Daemon(lent) => (lent.engine.clock().clone(), lent.engine.setup().client.for_run()),
         };
         let interrupt = host.interrupt();
-        let progress = Progress::new(ui.clone(), interrupt.clone(), config.api.requests_per_minute);
+        let progress = Progress::new(ui.clone(), interrupt.clone(), Pace::of(&config.api));
         Ok(Self { config, store, client, clock, interrupt, progress, _turn: turn })
     }
 

@@ -394,7 +394,7 @@ async fn opened(
             Err(error) if matches!(error.kind, store::ErrorKind::Leased { .. }) && identity.name.is_none() => {
                 // Another daemon of this machine may have it.
                 if !is_told && socket_answers() {
-                    return Err(error);
+                    return Err(config.state.home.error(store::ErrorKind::InUse { holder: None }));
                 }
                 entrance.stand_by(config, shared, identity).await;
                 entrance.stands_by_for(&error.kind.to_string()).await;
