@@ -1,4 +1,5 @@
-//! Random histories of two or three workers: kills, pauses, cuts, ends in good order, and files that change all the while.
+//! Random histories of two or three workers: kills, pauses, cuts, ends in good order, and files that change all the while. In each
+//! eighth one the server is lost and a standby takes over, without what was committed last.
 //!
 //! What happens is drawn from a seed; when exactly it strikes is not. So a history is judged by what was recorded, whatever
 //! became of it: see `verdict`.
@@ -12,8 +13,10 @@ use rustix::process::Signal;
 use crate::pauses::side_by_side;
 use crate::proxy::Proxy;
 use crate::support::config::Config;
+use crate::support::daemon::eventually;
+use crate::support::postgres::{Database, Server};
 use crate::support::{HEADER, World, people, postgres, row};
-use crate::verdict::{self, Verdict};
+use crate::verdict::{self, Case, Verdict};
 use crate::worker::{self, Worker};
 
 /// By how much the terms are divided here.
@@ -22,6 +25,8 @@ pub(crate) const DIVISOR: u32 = 15;
 pub(crate) const REQUESTS: usize = 60;
 /// After so many histories it is said how it stands.
 const TOLD_EVERY: usize = 50;
+/// In each of so many histories a standby takes over.
+const FAILS_OVER: u64 = 8;
 /// How many histories are played unless the environment names another number.
 const USUAL: usize = 4;
 
@@ -56,6 +61,9 @@ enum Event {
     Continue(usize),
     Cut(usize),
     Refuse(usize, bool),
+    /// The standby gets nothing more.
+    Sever,
+    Promote,
     File(String),
 }
 
@@ -70,9 +78,13 @@ fn file(random: &mut Random) -> String {
 }
 
 /// What happens, by when.
-fn plan(random: &mut Random, workers: usize) -> Vec<(u64, Event)> {
+fn plan(random: &mut Random, workers: usize, fails_over: bool) -> Vec<(u64, Event)> {
     let mut events = Vec::new();
     let mut at = 0;
+    if fails_over {
+        let severed = random.below(4_000);
+        events.extend([(severed, Event::Sever), (severed + random.below(2_000), Event::Promote)]);
+    }
     for _ in 0..3 + random.below(3) {
         at += 300 + random.below(1_500);
         let who = random.below(workers as u64) as usize;
@@ -95,19 +107,79 @@ fn plan(random: &mut Random, workers: usize) -> Vec<(u64, Event)> {
 /// The workers of a history, each behind a proxy of its own.
 struct Workers<'a> {
     world: &'a World,
+    servers: &'a Servers,
     proxies: Vec<Proxy>,
     running: Vec<Option<Worker>>,
     /// From when on its service manager starts it again; never where it is not to run.
     wanted: Vec<Option<Instant>>,
 }
 
+/// Where the state of a history lies.
+struct Servers {
+    primary: &'static Server,
+    /// Takes over, where it is to.
+    standby: Option<&'static Server>,
+    name: String,
+}
+
+impl Servers {
+    /// Those of a history; a server that is to be lost is its own.
+    fn of(world: &World, fails_over: bool) -> Self {
+        if fails_over {
+            let primary: &'static Server = Box::leak(Box::new(Server::start()));
+            Self { primary, standby: None, name: primary.database().name }
+        } else {
+            Self { primary: Server::shared(), standby: None, name: world.database().name.clone() }
+        }
+    }
+
+    fn first(&self) -> Database {
+        Database { server: self.primary, name: self.name.clone() }
+    }
+
+    fn last(&self) -> Database {
+        Database { server: self.standby.unwrap_or(self.primary), name: self.name.clone() }
+    }
+
+    /// A standby that has everything so far.
+    fn begin_standby(&mut self) {
+        let standby: &'static Server = Box::leak(Box::new(self.primary.standby()));
+        let commits = "select commits from rosterd.account";
+        let expected = self.primary.sql(&self.name, commits);
+        eventually("the standby has the state", || standby.sql(&self.name, commits) == expected);
+        self.standby = Some(standby);
+    }
+
+    fn sever(&self) {
+        for statement in ["alter system set primary_conninfo = ''", "select pg_reload_conf()"] {
+            self.standby.iter().for_each(|standby| assert!(standby.sql("postgres", statement).1));
+        }
+    }
+
+    fn promote(&self) {
+        self.primary.stop_at_once();
+        self.standby.iter().for_each(|standby| assert!(standby.sql("postgres", "select pg_promote()").1));
+    }
+
+    /// Ends those that are the history's own.
+    fn end(&self) {
+        if let Some(standby) = self.standby {
+            standby.stop_at_once();
+            for server in [self.primary, standby] {
+                fs::remove_dir_all(server.path("data")).unwrap();
+            }
+        }
+    }
+}
+
 impl<'a> Workers<'a> {
-    fn start(world: &'a World, count: usize) -> Self {
-        let server = postgres::Server::shared().socket();
+    fn start(world: &'a World, servers: &'a Servers, count: usize) -> Self {
+        let server = servers.primary.socket();
         let proxies: Vec<Proxy> =
             (0..count).map(|who| Proxy::start(world.dir().join(format!("proxy{who}")), &server, None)).collect();
         let mut workers = Self {
             world,
+            servers,
             proxies,
             running: (0..count).map(|_| None).collect(),
             wanted: vec![Some(Instant::now()); count],
@@ -121,7 +193,7 @@ impl<'a> Workers<'a> {
         let mut command = worker::command(self.world, &node, &["run"]);
         command
             .env("ROSTERD_TERMS_DIVIDED_BY", DIVISOR.to_string())
-            .env("ROSTERD__STATE__URL", self.proxies[who].url(&self.world.database().name));
+            .env("ROSTERD__STATE__URL", self.proxies[who].url(&self.servers.name));
         Worker::start(self.world, &node, command)
     }
 
@@ -157,6 +229,12 @@ impl<'a> Workers<'a> {
                 if refuses {
                     self.proxies[who].cut_all();
                 }
+            }
+            Event::Sever => self.servers.sever(),
+            Event::Promote => {
+                self.servers.promote();
+                let socket = self.servers.standby.expect("one was begun").socket();
+                self.proxies.iter().for_each(|proxy| proxy.leads_to(&socket));
             }
             Event::File(text) => replace(self.world, &text),
         }
@@ -204,18 +282,30 @@ fn history(seed: u64) -> Verdict {
     let mut random = Random::new(seed);
     let world = World::with(Options { accept_duplicates: true, ..Options::default() }, config());
     world.csv(people(1..11));
-    worker::sync_when_free(&world, "setup");
-    verdict::watch(world.database());
+    let fails_over = seed % FAILS_OVER == FAILS_OVER / 2 - 1;
+    let mut servers = Servers::of(&world, fails_over);
+    let sync = |node, database: &Database| {
+        worker::sync_prepared(&world, node, |command| {
+            command.env("ROSTERD__STATE__URL", database.url());
+        });
+    };
+    sync("setup", &servers.first());
+    verdict::watch(&servers.first());
+    if fails_over {
+        servers.begin_standby();
+    }
     let workers = 2 + random.below(2) as usize;
-    let events = plan(&mut random, workers);
+    let events = plan(&mut random, workers, fails_over);
     let shown = format!("seed {seed}: {events:?}");
-    Workers::start(&world, workers).play(events);
-    let last = fs::read_to_string(world.dir().join("staff.csv")).unwrap();
-    worker::sync_when_free(&world, "last");
+    Workers::start(&world, &servers, workers).play(events);
+    let source = fs::read_to_string(world.dir().join("staff.csv")).unwrap();
+    sync("last", &servers.last());
     let writes = world.service().writes();
-    worker::sync_when_free(&world, "last");
+    sync("last", &servers.last());
     assert_eq!(world.service().writes(), writes, "{shown}: a run on unchanged input writes");
-    verdict::judge(&world, &last).unwrap_or_else(|fault| {
+    let verdict = Case { world: &world, database: servers.last(), source: &source, fails_over }.judge();
+    servers.end();
+    verdict.unwrap_or_else(|fault| {
         let logs = ["node-0", "node-1", "node-2", "last"].map(|node| format!("{node}:\n{}", worker::log(&world, node)));
         panic!("{shown}: {fault}\n{}", logs.join("\n"))
     })

@@ -38,6 +38,7 @@ struct Shared {
 /// A proxy; it listens in a folder, as a server does.
 pub(crate) struct Proxy {
     dir: PathBuf,
+    server: Arc<Mutex<PathBuf>>,
     shared: Arc<Shared>,
 }
 
@@ -50,14 +51,16 @@ impl Proxy {
         std::fs::create_dir_all(&dir).unwrap();
         let listener = UnixListener::bind(dir.join(SOCKET)).unwrap();
         let shared = Arc::new(Shared { cut, ..Shared::default() });
-        let (state, server) = (Arc::clone(&shared), server.join(SOCKET));
+        let server = Arc::new(Mutex::new(server.to_owned()));
+        let (state, leads_to) = (Arc::clone(&shared), Arc::clone(&server));
         thread::spawn(move || {
             for worker in listener.incoming() {
                 let Ok(worker) = worker else { return };
                 if state.refuses.load(Ordering::SeqCst) {
                     continue;
                 }
-                let Ok(database) = UnixStream::connect(&server) else { continue };
+                let socket = leads_to.lock().unwrap().join(SOCKET);
+                let Ok(database) = UnixStream::connect(socket) else { continue };
                 let ends = || [worker.try_clone().unwrap(), database.try_clone().unwrap()];
                 state.open.lock().unwrap().extend(ends());
                 for from in [From::Worker, From::Database] {
@@ -72,7 +75,13 @@ impl Proxy {
                 }
             }
         });
-        Self { dir, shared }
+        Self { dir, server, shared }
+    }
+
+    /// Connects to the server whose socket is in `server` from now on, and ends all connections that there are.
+    pub(crate) fn leads_to(&self, server: &Path) {
+        server.clone_into(&mut self.server.lock().unwrap());
+        self.cut_all();
     }
 
     /// The address of a database behind it.

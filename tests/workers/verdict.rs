@@ -12,6 +12,8 @@ use crate::support::postgres::Database;
 #[derive(Debug, Default)]
 pub(crate) struct Verdict {
     pub(crate) histories: usize,
+    /// Those in which a standby took over.
+    pub(crate) failovers: usize,
     pub(crate) requests: usize,
     pub(crate) writes: usize,
     /// Tenures that wrote.
@@ -28,6 +30,7 @@ pub(crate) struct Verdict {
 impl Verdict {
     pub(crate) fn add(&mut self, other: Self) {
         self.histories += other.histories;
+        self.failovers += other.failovers;
         self.requests += other.requests;
         self.writes += other.writes;
         self.tenures += other.tenures;
@@ -50,14 +53,28 @@ pub(crate) fn watch(database: &Database) {
     );
 }
 
-/// Judges a history whose last file was `source`.
-pub(crate) fn judge(world: &World, source: &str) -> Result<Verdict, String> {
-    let mut verdict = Verdict { histories: 1, commits: one_holder_a_commit(world.database())?, ..Verdict::default() };
-    one_tenure_at_a_time(world, &mut verdict)?;
-    within_the_budget(world, &mut verdict)?;
-    told_of_once(world, &mut verdict)?;
-    as_the_source_says(world, source)?;
-    Ok(verdict)
+/// A history that has been played.
+pub(crate) struct Case<'a> {
+    pub(crate) world: &'a World,
+    /// Where its state lies at the end.
+    pub(crate) database: Database,
+    /// The last file.
+    pub(crate) source: &'a str,
+    /// Whether a standby took over: then the last commits of the one before are lost, and with them what they told and claimed.
+    pub(crate) fails_over: bool,
+}
+
+impl Case<'_> {
+    pub(crate) fn judge(&self) -> Result<Verdict, String> {
+        let (world, failovers) = (self.world, usize::from(self.fails_over));
+        let commits = one_holder_a_commit(&self.database)?;
+        let mut verdict = Verdict { histories: 1, failovers, commits, ..Verdict::default() };
+        one_tenure_at_a_time(world, &mut verdict, self.fails_over)?;
+        within_the_budget(world, &mut verdict)?;
+        told_of_once(self, &mut verdict)?;
+        as_the_source_says(world, self.source)?;
+        Ok(verdict)
+    }
 }
 
 /// Each commit has one holder, and none comes after one of a later epoch.
@@ -74,8 +91,9 @@ fn one_holder_a_commit(database: &Database) -> Result<usize, String> {
     Ok(database.sql("select count(*) from public.commits").parse().unwrap())
 }
 
-/// No write arrives from a tenure once a later one has written.
-fn one_tenure_at_a_time(world: &World, verdict: &mut Verdict) -> Result<(), String> {
+/// No write arrives from a tenure once a later one has written. Where claims were lost, a later tenure may have the name of an
+/// earlier one.
+fn one_tenure_at_a_time(world: &World, verdict: &mut Verdict, fails_over: bool) -> Result<(), String> {
     let mut seen: BTreeSet<String> = BTreeSet::new();
     let mut latest = String::new();
     for request in world.service().requests() {
@@ -88,7 +106,7 @@ fn one_tenure_at_a_time(world: &World, verdict: &mut Verdict) -> Result<(), Stri
             return Err(format!("a write does not say whose it is: {request:?}"));
         }
         if request.agent != latest {
-            if !seen.insert(request.agent.clone()) {
+            if !seen.insert(request.agent.clone()) && !fails_over {
                 return Err(format!("a write came after one of {latest}: {request:?}"));
             }
             latest = request.agent;
@@ -116,7 +134,8 @@ fn within_the_budget(world: &World, verdict: &mut Verdict) -> Result<(), String>
 }
 
 /// Each write that was carried out has its line, and each line its write.
-fn told_of_once(world: &World, verdict: &mut Verdict) -> Result<(), String> {
+fn told_of_once(case: &Case<'_>, verdict: &mut Verdict) -> Result<(), String> {
+    let Case { world, database, fails_over, .. } = case;
     // By what was done, and the id: a create has none in its path, so all of them count together.
     let mut done: BTreeMap<(String, String), (usize, usize)> = BTreeMap::new();
     for request in world.service().requests().into_iter().filter(|request| request.method != "GET") {
@@ -134,7 +153,7 @@ fn told_of_once(world: &World, verdict: &mut Verdict) -> Result<(), String> {
         }
     }
     let mut told: BTreeMap<(String, String), usize> = BTreeMap::new();
-    for line in world.database().sql("select line from rosterd.audit order by n").lines() {
+    for line in database.sql("select line from rosterd.audit order by n").lines() {
         let line: Value = serde_json::from_str(line).map_err(|error| error.to_string())?;
         if line["what"] == "change" {
             let action = line["action"].as_str().unwrap_or_default().to_owned();
@@ -147,7 +166,8 @@ fn told_of_once(world: &World, verdict: &mut Verdict) -> Result<(), String> {
     for what in all {
         let (sure, unheard) = done.get(what).copied().unwrap_or_default();
         let lines = told.get(what).copied().unwrap_or_default();
-        if lines < sure || lines > sure + unheard {
+        let are_lost = lines < sure && !fails_over;
+        if are_lost || lines > sure + unheard {
             return Err(format!("{what:?}: {sure} writes for sure, {unheard} unheard, and {lines} lines"));
         }
     }

@@ -177,7 +177,7 @@ impl Server {
 
 /// A database of one test.
 pub(crate) struct Database {
-    server: &'static Server,
+    pub(crate) server: &'static Server,
     pub(crate) name: String,
 }
 
