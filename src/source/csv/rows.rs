@@ -95,6 +95,10 @@ impl Walk {
             }
             let fault = if garbled { Some((None, RowDefect::NotInEncoding)) } else { None };
             if fault.is_none() && mark.flaw.is_none() && blank(row.cells_mut()) {
+                // It may be the beginning of a person's: empty cells come first in many a list.
+                if mark.open && self.open_is_cut {
+                    self.doubt(open_end(mark.line, "may be cut"));
+                }
                 continue;
             }
             let fault = fault.or_else(|| self.fault(mark, row.cells_mut()));
@@ -267,11 +271,7 @@ impl Walk {
                 "the row at line {} does not end; a quote is never closed, and what is below is unread",
                 mark.line
             )),
-            None if mark.open => self.doubt(format!(
-                "the file does not end in a line end: its last row (line {}) may be cut and is left out; set \
-                 `final_newline = false` if the export never writes one",
-                mark.line
-            )),
+            None if mark.open => self.doubt(open_end(mark.line, "may be cut and is left out")),
             _ => {}
         }
         self.rejected.push(Rejected { key: None, line: Some(mark.line), field, value: None, reason });
@@ -317,6 +317,14 @@ fn next(reader: &mut Reader<Watch<'_>>, cells: &mut StringRecord) -> Result<Opti
     };
     let mark = reader.get_mut().next().expect("the watch sees the same rows as the reader");
     Ok(Some((mark, garbled)))
+}
+
+/// Why a file whose last row lacks its line end proves nothing.
+fn open_end(line: u64, what: &str) -> String {
+    format!(
+        "the file does not end in a line end: its last row (line {line}) {what}; set `final_newline = false` if the export \
+         never writes one"
+    )
 }
 
 fn blank(cells: &StringRecord) -> bool {

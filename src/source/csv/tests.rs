@@ -110,6 +110,16 @@ fn fault_85_blank_rows_and_titles_are_no_rows() {
 fn law_1_fault_83_a_damaged_file_proves_nothing_and_whole_rows_flow() {
     for (bytes, rows, reason) in [
         (&b"No,Name\n1,Ana\n2,B"[..], &["2:1|Ana"][..], "the file does not end in a line end: its last row (line 3)"),
+        (
+            b"No,Name\n1,Ana\n,",
+            &["2:1|Ana"],
+            "the file does not end in a line end: its last row (line 3) may be cut; set",
+        ),
+        (
+            b"No,Name\n1,Ana\n ",
+            &["2:1|Ana"],
+            "the file does not end in a line end: its last row (line 3) may be cut; set",
+        ),
         (b"No,Name\n1,Ana\n2,Zo\xc3", &["2:1|Ana"], "the file ends inside a character"),
         (b"No,Name\n1,Ana\n2,\"Bo\n3,Cy\n", &["2:1|Ana"], "a quote in the row at line 3 is never closed"),
         (b"No,Name\n1,\"Jo\n2,\"Mary\"\n3,Cy\n", &["4:3|Cy"], "1 row could not be read"),
