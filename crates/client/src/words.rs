@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// The longest text, in characters.
-const LENGTH_MAX: usize = 300;
+pub(crate) const LENGTH_MAX: usize = 300;
 /// Sent texts shorter than this are not looked for in what came back.
 const SENT_MIN: usize = 3;
 const HIDDEN: &str = "***";
@@ -14,11 +14,13 @@ pub(crate) fn words(body: &[u8], sent: Option<&Value>, secrets: &[&str]) -> Stri
         Ok(json) => message(&json, 0).unwrap_or_default(),
         Err(_) => without_tags(&String::from_utf8_lossy(body)),
     };
-    let mut text: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut text = in_words(&text);
     let mut hidden: Vec<String> = secrets.iter().map(|secret| (*secret).to_owned()).collect();
     if let Some(sent) = sent {
         collect(sent, &mut hidden);
     }
+    // As it would be shown: a line that was broken elsewhere says the same.
+    hidden.iter_mut().for_each(|text| *text = in_words(text));
     // The longest first, or a part of it would be hidden and the rest stay.
     hidden.sort_by_key(|text| std::cmp::Reverse(text.len()));
     for value in hidden.iter().filter(|value| value.chars().count() >= SENT_MIN) {
@@ -31,6 +33,12 @@ pub(crate) fn words(body: &[u8], sent: Option<&Value>, secrets: &[&str]) -> Stri
         None => text,
         Some((end, _)) => text[..end].to_owned(),
     }
+}
+
+/// A text with a blank between each two words, and nothing that a terminal would act on.
+fn in_words(text: &str) -> String {
+    let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    plain.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// The first of the usual names that holds words; depth is limited.
@@ -108,5 +116,8 @@ mod tests {
         let sent = json!({"name": "Ada Lovelace", "cf": {"4": "Box 9"}, "title": "Dr"});
         let body = r#"{"error":"Ada Lovelace, ada@example.com, 64298385771 in Box 9 exists (key s3cret)"}"#;
         assert_eq!(words(body.as_bytes(), Some(&sent), &["s3cret"]), "***, *** *** in *** exists (key ***)");
+        for body in ["Ada\r\n  Lovelace exists", "<b>Ada</b> Lovelace exists", r#"{"error":"Ada\tLovelace exists"}"#] {
+            assert_eq!(words(body.as_bytes(), Some(&sent), &[]), "*** exists", "{body}");
+        }
     }
 }
