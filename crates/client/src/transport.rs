@@ -183,6 +183,7 @@ mod tests {
         check(Some(" 0 "), Some(0));
         check(Some("Sun, 06 Nov 1994 08:50:00 GMT"), Some(23));
         check(Some("Sun, 06 Nov 1994 08:00:00 GMT"), Some(0));
+        check(Some("18446744073709551615"), Some(http::WAIT_MAX.as_secs()));
         check(Some("soon"), None);
         check(None, None);
     }

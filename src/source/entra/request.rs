@@ -118,7 +118,7 @@ impl<'a> Graph<'a> {
 
     /// Waits as long as the service says, or longer each time. An error where no time is left for it.
     pub(super) async fn wait(&self, said: Option<Duration>, attempt: u32) -> Result<(), Duration> {
-        if let Some(said) = said.filter(|said| self.begun.elapsed() + *said > self.options.timeout) {
+        if let Some(said) = said.filter(|said| !is_within(self.options.timeout, self.begun.elapsed(), *said)) {
             return Err(said);
         }
         tokio::time::sleep(said.unwrap_or_else(|| (WAIT_MIN * 2u32.saturating_pow(attempt - 1)).min(WAIT_MAX))).await;
@@ -203,6 +203,11 @@ impl<'a> Graph<'a> {
     }
 }
 
+/// Whether there is time for a wait, whatever the service says.
+pub(super) fn is_within(limit: Duration, elapsed: Duration, wait: Duration) -> bool {
+    elapsed.saturating_add(wait) <= limit
+}
+
 /// Works within the time of a read, until someone asks to end.
 pub(super) async fn bounded<T>(
     options: &Options,
@@ -273,4 +278,17 @@ fn refused(status: StatusCode, body: &[u8], asked: Asked) -> EntraErrorKind {
 
 fn unreachable(error: reqwest::Error) -> EntraErrorKind {
     EntraErrorKind::Unreachable(client_token::unreachable(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_beyond_all_time_is_none_that_is_waited() {
+        let second = Duration::from_secs(1);
+        for (wait, expected) in [(Duration::ZERO, true), (second, true), (second * 2, false), (Duration::MAX, false)] {
+            assert_eq!(is_within(second * 2, second, wait), expected, "{wait:?}");
+        }
+    }
 }
