@@ -40,3 +40,6 @@ pub mod status;
 pub mod notify;
 pub mod daemon;
 pub mod cli;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;

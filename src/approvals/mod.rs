@@ -33,6 +33,8 @@ mod attempt;
 mod consent;
 mod decide;
 mod engine;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod guard;
 mod handed;
 mod header;

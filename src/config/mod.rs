@@ -16,6 +16,8 @@ mod account;
 mod approvals;
 mod check;
 mod credentials;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod instance;
 pub(crate) mod keys;
 mod layers;

@@ -45,6 +45,8 @@ pub use accounts::folder::{Accounts, AccountsFolder, FolderError};
 pub use accounts::process::serve;
 pub use accounts::serve_error::ServeError;
 pub use accounts::unstarted::tell_of_configuration;
+#[cfg(any(test, fuzzing))]
+pub(crate) use control::fuzzing;
 pub use control::{
     Answer, Brought, Call, Caller, Commands, Reached, ReplyStream, Trusted, Unanswered, Unreachable, VERSION, ask,
     command_elsewhere,

@@ -14,7 +14,7 @@ pub fn forget(home: &Home, key: &Key) -> io::Result<u64> {
     rewrite(home, move |line, entry, _| fate(line, entry, &key))
 }
 
-fn fate(line: &[u8], entry: Option<&AuditEvent>, key: &Key) -> Fate {
+pub(super) fn fate(line: &[u8], entry: Option<&AuditEvent>, key: &Key) -> Fate {
     let without = |reason: &Option<String>| reason.as_ref().and_then(|reason| erase_key(reason, key));
     match entry {
         Some(AuditEvent::Change(changed)) if changed.key.is_about(&changed.job, key) => Fate::Goes,

@@ -18,6 +18,8 @@
 mod audit;
 mod entry;
 mod forget;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod month;
 mod query;
 mod retention;

@@ -73,7 +73,7 @@ impl HistoryQuery {
     }
 
     /// `open`: by number, the place of each run whose end is not recorded yet.
-    fn take(&mut self, entry: AuditEvent, open: &mut BTreeMap<u64, usize>) {
+    pub(super) fn take(&mut self, entry: AuditEvent, open: &mut BTreeMap<u64, usize>) {
         match entry {
             AuditEvent::Change(changed) => {
                 let at = *open.entry(changed.run).or_insert(self.events.len());

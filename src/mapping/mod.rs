@@ -25,6 +25,8 @@ mod compile;
 mod engine;
 mod error;
 mod filters;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod growth;
 mod joining;
 mod leaver;
@@ -39,6 +41,8 @@ pub use bound::{Bound, Mapped, Reading};
 pub use bound_key::BoundKey;
 pub use compile::Mapping;
 pub use error::Error;
+#[cfg(any(test, fuzzing))]
+pub(crate) use filters::fuzzing::filters as fuzz_filters;
 pub use joining::LookupMapping;
 pub use leaver::{LeaverOptions, LeaverSet};
 pub use options::{LookupOptions, OnBadValue, Options, PhotoCells};

@@ -15,6 +15,8 @@
 
 mod dirty;
 mod entry;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod index;
 mod link;
 mod owner;

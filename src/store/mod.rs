@@ -20,6 +20,8 @@ mod embedded;
 mod engine;
 mod error;
 mod files;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod home;
 mod kept;
 mod keys;

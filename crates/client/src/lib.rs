@@ -30,6 +30,10 @@ pub mod http;
 pub mod secret;
 pub mod tls;
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 mod answer;
 mod api;
 mod asked;

@@ -16,6 +16,10 @@
 //! Rejected: one handler per operation. The operations differ by tables, not by code; a handler each would hide in
 //! which of them a field, a filter or a limit was forgotten.
 
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzzing;
+
 mod answer;
 mod binding;
 mod chance;

@@ -31,6 +31,8 @@ mod client;
 mod door;
 mod elsewhere;
 mod frame;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod places;
 mod remote;
 mod server;

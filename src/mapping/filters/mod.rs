@@ -5,6 +5,8 @@
 
 mod bounded;
 mod country;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod phone;
 mod refusal;
 mod text;

@@ -34,7 +34,7 @@ pub(super) fn bit(text: &str, mask: i64) -> Result<bool, RowDefect> {
 }
 
 /// The longest place in a directory, in bytes: it is meant for the guard's segment, which messages contain.
-const PLACE_BYTES_MAX: usize = 200;
+pub(super) const PLACE_BYTES_MAX: usize = 200;
 
 /// Where an entry of a directory lies, by its name: `Auckland/Sales`. Of a long one the end is kept.
 pub(super) fn ou(dn: &str) -> Result<String, RowDefect> {

@@ -30,7 +30,7 @@ use crate::spool;
 use crate::store::{Batch, Store};
 
 /// The form that this program writes and reads.
-const VERSION: u64 = 1;
+pub(super) const VERSION: u64 = 1;
 /// What a value is shown as that is sensitive.
 const HIDDEN: &str = "***";
 
@@ -230,7 +230,7 @@ fn stamp(job: &Job) -> String {
     format!("{:032x}", xxh3_128(format!("{job:?}").as_bytes()))
 }
 
-fn seal(plan: &Json) -> String {
+pub(super) fn seal(plan: &Json) -> String {
     format!("{:032x}", xxh3_128(plan.to_string().as_bytes()))
 }
 

@@ -2,4 +2,6 @@
 
 pub(crate) mod apply;
 pub(crate) mod file;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 pub(crate) mod used;

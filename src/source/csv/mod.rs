@@ -15,6 +15,8 @@ mod encoding;
 mod error;
 mod file;
 mod format;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod header;
 pub mod limits;
 mod options;

@@ -26,6 +26,8 @@
 mod assertion;
 mod error;
 mod fetch;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod manager;
 mod options;
 mod page;

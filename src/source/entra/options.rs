@@ -74,7 +74,7 @@ impl Options {
     }
 }
 
-#[cfg(test)]
+#[cfg(any(test, fuzzing))]
 impl Options {
     /// Those of a test.
     pub(super) fn of_test() -> Self {
@@ -86,8 +86,8 @@ impl Options {
             groups: Vec::new(),
             select: Vec::new(),
             optional: Vec::new(),
-            graph: Address::parse(Self::GRAPH).unwrap(),
-            login: Address::parse(Self::LOGIN).unwrap(),
+            graph: Address::parse(Self::GRAPH).expect("it is an address"),
+            login: Address::parse(Self::LOGIN).expect("it is an address"),
             ca_file: None,
             proxy: None,
             timeout: Self::TIMEOUT,

@@ -76,7 +76,7 @@ pub fn photos(options: &Options, wanted: &[&str], access: Access<'_>, take: &mut
 }
 
 /// What refers to a version of a user's photo; `None` where one of the two is not what the service documents.
-fn reference(user: &str, version: &str) -> Option<String> {
+pub(super) fn reference(user: &str, version: &str) -> Option<String> {
     let is_id = !user.is_empty() && user.chars().all(|letter| letter.is_ascii_alphanumeric() || letter == '-');
     let is_version = version.len() <= VERSION_BYTES_MAX && !version.trim().is_empty();
     let is_plain = !version.contains(char::is_control);
@@ -84,7 +84,7 @@ fn reference(user: &str, version: &str) -> Option<String> {
 }
 
 /// Whose photo a reference names.
-fn user_of(reference: &str) -> Option<&str> {
+pub(super) fn user_of(reference: &str) -> Option<&str> {
     reference.split_once(' ').map(|(user, _)| user)
 }
 
@@ -101,24 +101,24 @@ type OpenUsers<'u> = HashMap<String, &'u mut Map<String, Value>>;
 
 /// The answer to a batch.
 #[derive(Deserialize)]
-struct BatchAnswer {
-    responses: Vec<BatchPart>,
+pub(super) struct BatchAnswer {
+    pub(super) responses: Vec<BatchPart>,
 }
 
 /// The answer to one request of a batch.
 #[derive(Deserialize)]
-struct BatchPart {
-    id: String,
+pub(super) struct BatchPart {
+    pub(super) id: String,
     status: u16,
     #[serde(default)]
     headers: Map<String, Value>,
     #[serde(default)]
-    body: Value,
+    pub(super) body: Value,
 }
 
 impl BatchPart {
     /// How long the service wants to be left alone.
-    fn wait(&self) -> Option<Duration> {
+    pub(super) fn wait(&self) -> Option<Duration> {
         let header = self.headers.iter().find(|(name, _)| name.eq_ignore_ascii_case("retry-after"));
         let text = header.and_then(|(_, value)| value.as_str());
         text.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs)

@@ -17,6 +17,8 @@ mod destination;
 mod error;
 mod filing;
 mod folder;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod look;
 mod name;
 mod older_export;

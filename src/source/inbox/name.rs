@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 /// The longest name under which a file is filed, in bytes, so that a time and the name of a report fit beside it.
-const FILED_BYTES_MAX: usize = 150;
+pub(super) const FILED_BYTES_MAX: usize = 150;
 
 /// Whether the name is that of a file that is still being written.
 pub(super) fn is_left_alone(name: &OsStr) -> bool {

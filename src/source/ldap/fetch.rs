@@ -442,7 +442,7 @@ impl Batch {
 }
 
 /// Whether a reference begins with a prefix: the whole of it, its host, or the name of the entry that it is about.
-fn begins_with(url: &str, prefix: &str) -> bool {
+pub(super) fn begins_with(url: &str, prefix: &str) -> bool {
     let (url, prefix) = (url.to_lowercase(), prefix.to_lowercase());
     let rest = url.split_once("://").map_or(url.as_str(), |(_, rest)| rest);
     let dn = rest.split_once('/').map_or("", |(_, dn)| dn);

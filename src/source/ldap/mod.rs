@@ -30,6 +30,8 @@ mod code;
 mod entry;
 mod error;
 mod fetch;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod look;
 mod options;
 mod position;

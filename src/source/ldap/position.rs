@@ -98,7 +98,7 @@ async fn directory_389(
 
 /// Of the values of `nsds50ruv`: the last change of each replica. A replica whose data were imported again counts as
 /// another.
-fn replicas(values: &[String]) -> impl Iterator<Item = (String, String)> {
+pub(super) fn replicas(values: &[String]) -> impl Iterator<Item = (String, String)> {
     let generation = values.iter().find_map(|value| value.strip_prefix("{replicageneration} "));
     let generation = generation.unwrap_or_default().to_owned();
     values.iter().filter_map(move |value| {
@@ -111,7 +111,7 @@ fn replicas(values: &[String]) -> impl Iterator<Item = (String, String)> {
 
 /// What `replUpToDateVector` holds: up to which change of its own each server is contained ([MS-DRSR] 5.166). `None` for a
 /// form that is not known.
-fn vector(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
+pub(super) fn vector(bytes: &[u8]) -> Option<Vec<(String, u64)>> {
     let word = |at: usize| Some(u32::from_le_bytes(bytes.get(at..at + 4)?.try_into().ok()?));
     let version = word(0)?;
     let (_, size) = VECTORS.into_iter().find(|(known, _)| *known == version)?;

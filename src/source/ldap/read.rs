@@ -64,7 +64,7 @@ pub fn read(
 }
 
 /// The rows so far.
-struct Reading {
+pub(super) struct Reading {
     attributes: Attributes,
     row: Row,
     scratch: Vec<u8>,
@@ -86,7 +86,7 @@ struct Reading {
 }
 
 impl Reading {
-    fn new(attributes: Attributes) -> Self {
+    pub(super) fn new(attributes: Attributes) -> Self {
         let columns = attributes.columns.len();
         Self {
             row: Row::reusable(Arc::clone(&attributes.columns)),
@@ -128,7 +128,7 @@ impl Reading {
         ControlFlow::Continue(())
     }
 
-    fn entry(&mut self, entry: RawEntry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
+    pub(super) fn entry(&mut self, entry: RawEntry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         self.number += 1;
         self.meet(&entry);
         self.units.count(&entry.dn);

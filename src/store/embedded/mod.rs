@@ -39,6 +39,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::Duration;
 
 use integrity::IntegrityRecord;
+#[cfg(any(test, fuzzing))]
+pub(crate) use lsm::fuzzing::sorted_file as fuzz_sorted_file;
 use lsm::{OverlayFlags, SsTable, swap};
 pub(super) use reserve::give_up as give_up_reserve;
 pub(super) use reset::reset;

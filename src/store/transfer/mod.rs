@@ -11,6 +11,8 @@
 mod entry;
 mod error;
 mod export;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod import;
 mod reader;
 #[cfg(test)]

@@ -8,6 +8,8 @@
 
 mod bulk_loader;
 pub(super) mod compaction;
+#[cfg(any(test, fuzzing))]
+pub(crate) mod fuzzing;
 mod overlay;
 mod reader;
 mod sorted_rows;
