@@ -4,6 +4,7 @@
 //! What happens is drawn from a seed; when exactly it strikes is not. So a history is judged by what was recorded, whatever
 //! became of it: see `verdict`.
 
+use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
@@ -285,9 +286,10 @@ fn history(seed: u64) -> Verdict {
     let fails_over = seed % FAILS_OVER == FAILS_OVER / 2 - 1;
     let mut servers = Servers::of(&world, fails_over);
     let sync = |node, database: &Database| {
-        worker::sync_prepared(&world, node, |command| {
+        let there = |command: &mut Command| {
             command.env("ROSTERD__STATE__URL", database.url());
-        });
+        };
+        worker::sync_approving(&world, node, there, fails_over);
     };
     sync("setup", &servers.first());
     verdict::watch(&servers.first());

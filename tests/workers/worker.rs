@@ -50,13 +50,22 @@ pub(crate) fn sync_when_free(world: &World, node: &str) {
 
 /// The same with a command that the test prepares.
 pub(crate) fn sync_prepared(world: &World, node: &str, prepare: impl Fn(&mut Command)) {
+    sync_approving(world, node, prepare, false);
+}
+
+/// The same, and releases what is held because the state is an older one, where that is so: the file is right.
+pub(crate) fn sync_approving(world: &World, node: &str, prepare: impl Fn(&mut Command), is_older: bool) {
     let mut losses = 0;
-    loop {
-        let mut command = command(world, node, &["sync"]);
+    let ends = |arguments: &[&str]| {
+        let mut command = command(world, node, arguments);
         prepare(&mut command);
-        let code = Worker::start(world, node, command).wait().code();
+        Worker::start(world, node, command).wait().code()
+    };
+    loop {
+        let code = ends(&["sync"]);
         match code {
             Some(0) => return,
+            Some(4) if is_older => assert_eq!(ends(&["approve", "staff"]), Some(0), "{}", log(world, node)),
             Some(11) => thread::sleep(Duration::from_millis(200)),
             _ => losses += 1,
         }
