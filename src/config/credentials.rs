@@ -25,7 +25,8 @@ const STORE: [&str; 4] = ["/etc/credstore", "/run/credstore", "/usr/local/lib/cr
 const ACCOUNTS: &str = "rosterd-accounts";
 const ACCOUNTS_PREFIX: &str = "accounts_";
 /// What the units take from the store.
-const TAKEN: [&str; 5] = ["client_secret", "api_key", "bind_password", "smtp_password", "oidc_secret"];
+const TAKEN: [&str; 6] =
+    ["client_secret", "api_key", "state_password", "bind_password", "smtp_password", "oidc_secret"];
 /// What decrypts a credential.
 const DECRYPTS: &str = "systemd-creds";
 
