@@ -60,7 +60,7 @@ pub(crate) struct Case<'a> {
     pub(crate) database: Database,
     /// The last file.
     pub(crate) source: &'a str,
-    /// Whether a standby took over: then the last commits of the one before are lost, and with them what they told and claimed.
+    /// Whether a standby took over: then the last commits of the one before are lost, and with them their lines and claims.
     pub(crate) fails_over: bool,
 }
 
@@ -175,8 +175,8 @@ fn told_of_once(case: &Case<'_>, verdict: &mut Verdict) -> Result<(), String> {
 }
 
 impl Case<'_> {
-    /// The service holds those of the source, each once, and no one else. Whom a commit made that was lost, and who left before the
-    /// next run, nobody knows any more: such a person stays.
+    /// The service holds those of the source, each once, and no one else. A person who was made by a commit that was lost, and who
+    /// left before the next run, is not known any more, and stays.
     fn as_the_source_says(&self) -> Result<(), String> {
         let person = |line: &str| {
             let cells: Vec<&str> = line.split(',').collect();
