@@ -385,7 +385,10 @@ async fn opened(
     entrance: &Entrance,
 ) -> Result<Store, store::Error> {
     let begun = Instant::now();
-    let socket_answers = || config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
+    // An account that does not run listens there itself.
+    let is_own = entrance.listening.lock().await.is_some();
+    let socket_answers =
+        || !is_own && config.control.socket.as_deref().is_some_and(|socket| UnixStream::connect(socket).is_ok());
     let stopping = CancelToken::by([&shared.stopping]);
     let mut is_told = false;
     loop {

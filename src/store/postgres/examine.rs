@@ -155,10 +155,13 @@ impl Account {
             () if row.get("is_read_only") => obstacles.push(Obstacle::ReadOnly),
             () => {}
         }
-        obstacles.extend(
-            schema::version(self.database.bare())?.filter(|found| *found > schema::VERSION).map(Obstacle::Newer),
-        );
-        obstacles.extend(self.lacking_rights()?);
+        match self.lacking_rights()? {
+            Some(lacks) => obstacles.push(lacks),
+            None => {
+                let version = schema::version(self.database.bare())?;
+                obstacles.extend(version.filter(|found| *found > schema::VERSION).map(Obstacle::Newer));
+            }
+        }
         let mut doubts = self.doubts_of_rights()?;
         doubts.extend(settings(row));
         let theirs = Timestamp::from_millisecond((row.get::<_, f64>("now") * 1000.0) as i64).unwrap_or(now);

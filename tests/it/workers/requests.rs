@@ -181,7 +181,7 @@ fn a_plan_of_another_configuration_is_not_made_by_the_worker() {
         fs::copy(world.dir().join(name), other.join(name)).unwrap();
     }
     let name = world.config_path().file_name().unwrap().to_owned();
-    fs::write(other.join(&name), world.config_text() + "# another\n").unwrap();
+    fs::write(other.join(&name), world.config_text().replace("{{ title }}", "{{ title | upper }}")).unwrap();
     fs::set_permissions(other.join(&name), fs::metadata(world.config_path()).unwrap().permissions()).unwrap();
     let given = |arguments: &[&str]| {
         let mut all = vec!["--config".to_owned(), other.join(&name).display().to_string()];
