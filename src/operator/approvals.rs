@@ -110,6 +110,7 @@ fn decide(
     expect_unchanged(store, job, choice)?;
     let keys = choice.named();
     let mut chosen = Vec::new();
+    let mut left_open = Batch::default();
     let mut found = BTreeSet::new();
     for part in job.parts() {
         let mut waiting = held(store, &part.name)?;
@@ -123,27 +124,26 @@ fn decide(
             is_chosen
         });
         found.extend(waiting.keys().cloned());
-        chosen.push((part, waiting, leaves_open));
+        chosen.push((part, waiting));
+        if leaves_open {
+            let state = JobState { partly_decided: true, ..JobState::load(store, &part.name)? };
+            state.put(&mut left_open, &part.name);
+        }
     }
     if let Some(key) = keys.iter().find(|key| !found.contains(key)) {
         return Err(DecisionError::NotHeld { key: key.clone() });
     }
     for key in keys {
-        let held = chosen.iter().filter_map(|(_, waiting, _)| waiting.get(key));
+        let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
         if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
             return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
         }
     }
+    // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
+    store.commit(left_open)?;
     let mut decided = Vec::new();
-    for (part, waiting, leaves_open) in chosen {
-        let keys = decide_part(store, clock, part, waiting, verdict)?;
-        if leaves_open && !keys.is_empty() {
-            let mut batch = Batch::default();
-            let state = JobState { partly_decided: true, ..JobState::load(store, &part.name)? };
-            state.put(&mut batch, &part.name);
-            store.commit(batch)?;
-        }
-        decided.extend(keys);
+    for (part, waiting) in chosen {
+        decided.extend(decide_part(store, clock, part, waiting, verdict)?);
     }
     Ok(decided)
 }

@@ -56,9 +56,11 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
     let (job, keys) = session::job_and_keys(&config, args.job.as_deref(), &args.keys, is_held)?;
     let word = decision.done;
     let set = operator::held_set(&store, job)?;
-    let mut held = 0;
+    let (mut held, mut undecided) = (0, 0);
     for part in job.parts() {
-        held += reconcile::held(&store, &part.name)?.len();
+        let waiting = reconcile::held(&store, &part.name)?;
+        held += waiting.len();
+        undecided += waiting.values().filter(|change| change.action.is_some()).count();
     }
     if held == 0 {
         return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name)))
@@ -70,7 +72,7 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
             .hint("each names what has to be mended first; see `rosterd plan`"));
     }
     decision.show(ui, &job.name, &done, Some(set));
-    let left = held.saturating_sub(done.len());
+    let left = undecided.saturating_sub(done.len());
     if left > 0 && !ui.json {
         ui.note(format!("{left} more {} a decision", if left == 1 { "waits for" } else { "wait for" }));
     }

@@ -100,10 +100,15 @@ pub(crate) fn decided(
 }
 
 /// Holds what the limits held before, of which others were decided on, as long as the same is wanted: so few may be left by now
-/// that no limit would hold them, and no person released them.
-pub(crate) fn hold_left_open(guarded: &mut Guarded<Outline>, store: &Store, job: &JobName) -> Result<(), store::Error> {
+/// that no limit would hold them. What a person `released` goes.
+pub(crate) fn hold_left_open(
+    guarded: &mut Guarded<Outline>,
+    store: &Store,
+    job: &JobName,
+    released: impl Fn(&Outline) -> bool,
+) -> Result<(), store::Error> {
     let mut open = BTreeMap::new();
-    for change in guarded.go.iter().filter(|change| !change.is_approved()) {
+    for change in guarded.go.iter().filter(|change| !released(change)) {
         let held = HELD.get(store, job, &change.key)?;
         if let Some(held) = held.filter(|held| held.reason.is_limit() && held.approvable() == Some(change.wish())) {
             open.insert(change.key.clone(), held.reason);

@@ -9,23 +9,51 @@ use super::detect::left_lately;
 use super::organization_transfers;
 use crate::config::Job;
 use crate::plan::{Base, Held, HoldReason, Judged, Outline, Verdict, leavers_held, updates_held};
+use crate::reconcile::approval::held;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missed;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::record::{Key, Target};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
-/// Holds the leavers of all parts where they are too many people together, and likewise the updates.
+/// Holds the leavers of all parts where they are too many people together, and likewise the updates; and what is left open of
+/// those that were too many before.
 pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
-    if all.len() < 2 {
-        return Ok(());
+    if all.len() >= 2 {
+        share_leavers(context, job, all)?;
+        share_updates(job, all);
     }
-    share_leavers(context, job, all)?;
-    share_updates(job, all);
-    all.iter_mut().for_each(organization_transfers::keep_together);
+    hold_left_open(context.store, job, all)?;
+    if all.len() >= 2 {
+        all.iter_mut().for_each(organization_transfers::keep_together);
+    }
     Ok(())
+}
+
+fn hold_left_open(store: &Store, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
+    let released = released(job, all);
+    for part in all {
+        let name = part.job().clone();
+        // Read after the decisions, since it is written before them.
+        if !JobState::load(store, &name)?.partly_decided {
+            continue;
+        }
+        let leaving = leaving(store, part)?;
+        let is_released = |change: &Outline| {
+            change.is_approved() || leaving.get(&change.key).is_some_and(|person| released.contains(person))
+        };
+        held::hold_left_open(&mut part.changes, store, &name, is_released)?;
+    }
+    Ok(())
+}
+
+/// The people that a person released to leave: they leave with all memberships.
+fn released(job: &Job, all: &[PartDraft]) -> BTreeSet<Key> {
+    let go = own(job, all).into_iter().flat_map(|own| &own.changes.go);
+    go.filter(|change| change.leaves() && change.is_approved()).map(|change| change.key.clone()).collect()
 }
 
 /// The people that `changes` of one part of a job change, without those that a person decided on. A job without parts
@@ -67,10 +95,7 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Res
     let store = context.store;
     let now = context.clock.now();
     let mut people = BTreeSet::new();
-    // Who was released leaves with all memberships.
-    let released = own(job, all).into_iter().flat_map(|own| &own.changes.go);
-    let released = released.filter(|change| change.leaves() && change.is_approved());
-    let released: BTreeSet<Key> = released.map(|change| change.key.clone()).collect();
+    let released = released(job, all);
     let mut base = Base::default();
     for part in all.iter() {
         let index = Index::load(store, part.job())?;

@@ -402,9 +402,6 @@ impl<'a> Inputs<'a> {
         let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
         outdated::hold_outdated(guarded, &self.decisions.outdated);
-        if self.state.partly_decided {
-            held::hold_left_open(guarded, self.store(), &job.name)?;
-        }
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
         guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));
         guarded.rejected.extend(undecided.rejected);

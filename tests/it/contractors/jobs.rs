@@ -246,6 +246,35 @@ fn the_limit_on_leavers_is_about_people_whichever_part_they_lose() {
 }
 
 #[test]
+fn a_decision_on_one_person_releases_no_one_else_in_whichever_part() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = 3\n";
+    for (decision, removed) in [("approve", 3), ("reject", 0)] {
+        let world = world(Options::default(), "", rest);
+        let pairs = |lost: std::ops::Range<usize>, left: std::ops::Range<usize>| {
+            let stay = (0..20).filter(|person| !left.contains(person));
+            file(
+                stay.flat_map(|person| [(person, 1), (person, 2)])
+                    .filter(|(person, company)| !(lost.contains(person) && *company == 2)),
+            )
+        };
+        world.csv(pairs(0..0, 0..0));
+        world.sync().expect(0);
+        // Two lose a membership and two leave.
+        world.sync_of(pairs(0..2, 10..12)).expect(4);
+        let held = world.run(&["queue", "list", "--json"]).expect(0);
+        let leaves = world.run(&["plan", "--json"]).expect(0).json();
+        let key =
+            leaves["jobs"][0]["changes"].as_array().unwrap().iter().find(|change| change["target"] == "contractor");
+        let key = key.unwrap_or_else(|| panic!("{held:?} {leaves}"))["key"].as_str().unwrap().to_owned();
+        world.run(&[decision, "sites", &key]).expect(0);
+        for removed in [removed, 0] {
+            let ran = world.sync().expect(4);
+            assert_eq!(ran.writes(), (0, 0, removed), "{decision}: {ran:?}");
+        }
+    }
+}
+
+#[test]
 fn held_changes_of_a_part_are_released_with_the_job() {
     let world = world(Options::default(), "writes = \"approve\"\n", "");
     world.csv(file([(1, 1), (2, 1)]));
