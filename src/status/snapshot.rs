@@ -264,9 +264,7 @@ impl Budget {
         let BudgetState { used, limit, blocked_until } = state;
         let free = u64::from(limit.saturating_sub(used));
         let rest = i64::try_from(requests.saturating_sub(free)).unwrap_or(i64::MAX);
-        // Few changes go by the first credential alone.
-        let pace = i64::from(limit.max(1)) * if rest > 0 { credentials as i64 } else { 1 };
-        let seconds = rest.saturating_mul(60) / pace;
+        let seconds = rest.saturating_mul(60) / (i64::from(limit.max(1)) * credentials as i64);
         let begin = blocked_until.unwrap_or(now).max(now);
         let finish = begin.saturating_add(SignedDuration::from_secs(seconds)).unwrap_or(Timestamp::MAX);
         Self { used, limit, blocked_until, finish: (requests > 0).then_some(finish) }

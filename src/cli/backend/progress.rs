@@ -66,11 +66,9 @@ impl Pace {
         Self { per_minute: options.requests_per_minute, credentials: 1 + options.further.len() as u32 }
     }
 
-    /// How long `requests` requests take at least: the first minute's are free at once. More than that are shared by all
-    /// credentials.
+    /// How long `requests` requests take at least: the first minute's are free at once.
     fn least(self, requests: usize) -> Duration {
-        let per_minute = self.per_minute.max(1) as usize;
-        let all = if requests > per_minute { per_minute * self.credentials as usize } else { per_minute };
+        let all = self.per_minute.max(1) as usize * self.credentials as usize;
         Duration::from_secs(60 * (requests.saturating_sub(1) / all) as u64)
     }
 }
