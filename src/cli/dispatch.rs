@@ -80,12 +80,11 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         let folder = args.accounts.as_deref().unwrap_or_else(|| instances::folder_of(&arguments.config));
         return instances::status(ui, folder).await;
     }
-    let (mut unreached, mut is_stopped) = (None, false);
+    let mut unreached = None;
     if arguments.command.works_at_the_daemon() {
         match daemon_client::send(ui, &arguments).await? {
             Placement::Done(exit) => return Ok(exit),
             Placement::Here(why) => unreached = why,
-            Placement::NotRun(why) => (unreached, is_stopped) = (Some(why), true),
         }
     }
     let path = arguments.config.clone();
@@ -95,7 +94,6 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
         match holder::send(ui, &arguments).await? {
             Placement::Done(exit) => return Ok(exit),
             Placement::Here(why) => unreached = unreached.or(why),
-            Placement::NotRun(why) => unreached = Some(why),
         }
         tries += 1;
         match work(ui, &host, &arguments.command).await {
@@ -106,7 +104,12 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
                     && unreached.is_none()
                     && tries < TRIES_MAX => {}
             // What is known of an account that does not run is no good news.
-            Ok(_) if is_stopped && matches!(arguments.command, Command::Status(_)) => return Ok(Exit::Failed),
+            Ok(_)
+                if unreached.as_ref().is_some_and(|unreached| unreached.is_stopped)
+                    && matches!(arguments.command, Command::Status(_)) =>
+            {
+                return Ok(Exit::Failed);
+            }
             result => return result.map_err(|failure| daemon_client::explained(failure, unreached, &path)),
         }
     }

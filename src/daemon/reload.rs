@@ -10,7 +10,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::accounts::claims::{Conflict, credential_of, credentials_of, places_of};
+use super::accounts::account::{StartError, expect_own_credentials};
+use super::accounts::claims::{credentials_of, places_of};
 use super::accounts::shared::Reload;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
@@ -90,11 +91,12 @@ impl DaemonState {
         let wanted = places_of(&next.config).into_iter().chain(credentials_of(&next.config, &next.client));
         let held = self.shared().claims.take(&self.owner(), wanted.collect());
         let held = held.map_err(|conflict| ReloadRefusal::Broken(conflict.to_string()))?;
-        if let Some(other) = next.announce(&*self.store().await?)? {
-            let claim = credential_of(&next.config, &next.client);
-            let conflict = Conflict { owner: self.owner(), other, claim };
-            return Err(ReloadRefusal::Broken(conflict.to_string()));
-        }
+        let store = self.store().await?;
+        expect_own_credentials(&next, &store, self.owner()).map_err(|error| match error {
+            StartError::Store(error) => error.into(),
+            conflict => ReloadRefusal::Broken(conflict.to_string()),
+        })?;
+        drop(store);
         self.hold(held);
         self.put_in_force(next);
         Ok(warnings)

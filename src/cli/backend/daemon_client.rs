@@ -25,9 +25,21 @@ pub(crate) enum Placement {
     /// The daemon ran it.
     Done(Exit),
     /// There is no daemon for it, or none that can be reached; with what is worth telling of that.
-    Here(Option<String>),
-    /// The daemon does not run the account, and says why.
-    NotRun(String),
+    Here(Option<Unreached>),
+}
+
+/// Why a command does not reach the daemon.
+pub(crate) struct Unreached {
+    /// The words for it.
+    pub(crate) words: String,
+    /// Whether the daemon is there and does not run the account.
+    pub(crate) is_stopped: bool,
+}
+
+impl From<String> for Unreached {
+    fn from(words: String) -> Self {
+        Self { words, is_stopped: false }
+    }
 }
 
 /// Has the daemon run a command.
@@ -74,8 +86,9 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
             Err(Failure::usage(error).hint(daemon::CONFLICT_HINT))
         }
         Err(error @ Unreachable::Stopped { .. }) => {
-            ui.warn(error.to_string());
-            Ok(Placement::NotRun(error.to_string()))
+            let words = error.to_string();
+            ui.warn(&words);
+            Ok(Placement::Here(Some(Unreached { words, is_stopped: true })))
         }
         Err(Unreachable::Nobody { .. }) => Ok(Placement::Here(None)),
         Err(Unreachable::Forbidden { socket }) => forbidden(arguments, &socket),
@@ -83,7 +96,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
             let words = "set state.user to the account that the daemon has, if it is that one";
             unreached(arguments, format!("{error}; {words}"))
         }
-        Err(error) => Ok(Placement::Here(Some(crate::fault::chain(&error)))),
+        Err(error) => Ok(Placement::Here(Some(crate::fault::chain(&error).into()))),
     }
 }
 
@@ -166,7 +179,7 @@ fn forbidden(arguments: &Arguments, socket: &Path) -> Result<Placement, Failure>
 fn unreached(arguments: &Arguments, words: String) -> Result<Placement, Failure> {
     match arguments.command {
         Command::Reload => Err(Failure::usage(Message("this user can't reach the daemon".to_owned())).hint(words)),
-        _ => Ok(Placement::Here(Some(words))),
+        _ => Ok(Placement::Here(Some(words.into()))),
     }
 }
 
@@ -254,10 +267,10 @@ impl Answer for Printed<'_> {
 }
 
 /// What to say where neither the daemon nor the state could be had.
-pub(crate) fn explained(failure: Failure, why: Option<String>, config: &Path) -> Failure {
+pub(crate) fn explained(failure: Failure, why: Option<Unreached>, config: &Path) -> Failure {
     match why {
-        Some(why) if matches!(failure.exit(), Exit::InUse | Exit::Usage) => {
-            failure.hint(format!("{why} ({})", config.display()))
+        Some(Unreached { words, .. }) if matches!(failure.exit(), Exit::InUse | Exit::Usage) => {
+            failure.hint(format!("{words} ({})", config.display()))
         }
         _ => failure,
     }

@@ -27,7 +27,7 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
         // The command itself says what is wrong with the database, or who has the account.
         Err(Unanswered::Free | Unanswered::Unreachable(_)) => Ok(Placement::Here(None)),
         Err(error @ (Unanswered::Silent { .. } | Unanswered::Version { .. } | Unanswered::TooLarge { .. })) => {
-            Ok(Placement::Here(Some(chain(&error))))
+            Ok(Placement::Here(Some(chain(&error).into())))
         }
         Err(error @ Unanswered::Interrupted) => Err(Failure::new(Exit::Interrupted, error)),
         Err(error @ Unanswered::Lost { .. }) => {

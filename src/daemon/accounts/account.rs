@@ -321,7 +321,11 @@ pub(super) async fn begin(
 }
 
 /// Says, where the state lies in a database, by which credentials the account is run.
-fn expect_own_credentials(setup: &Setup, store: &Store, owner: String) -> Result<(), StartError> {
+///
+/// # Errors
+///
+/// Another account has one of them, and goes first.
+pub(in crate::daemon) fn expect_own_credentials(setup: &Setup, store: &Store, owner: String) -> Result<(), StartError> {
     match setup.announce(store)? {
         None => Ok(()),
         Some(other) => Err(Conflict { owner, other, claim: credential_of(&setup.config, &setup.client) }.into()),

@@ -17,7 +17,7 @@ use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Config, Job};
-use crate::daemon::client_for_command;
+use crate::daemon::{StartError, client_for_command};
 use crate::fault::chain;
 use crate::lookup::{self, Lookup};
 use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
@@ -27,7 +27,7 @@ use crate::reconcile::{self, mapping, peek, rows};
 use crate::record::{FieldKind, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
-use crate::store;
+use crate::store::{self, Store};
 use crate::text::some_of;
 
 /// The names of locations in the sources, and what has each.
@@ -249,6 +249,22 @@ fn described(job: &Job, read: &Read) -> String {
     }
 }
 
+/// What asks the service; where several workers share the state, as the one that has the account.
+fn client(config: &Config, store: Option<&Store>, is_there: bool) -> Result<Client, StartError> {
+    let clock = Clock::system();
+    if let Some(store) = store {
+        return client_for_command(config, store, &clock);
+    }
+    let mut options = config.api.clone();
+    // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
+    if !is_there {
+        options.send_guard = None;
+        options.budget = BudgetPlace::Own;
+        options.further.iter_mut().for_each(|further| further.budget = BudgetPlace::Own);
+    }
+    Ok(Client::new(&options, &clock)?)
+}
+
 /// Asks the service for one of everything that the jobs read; never tries a write.
 async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) -> Result<(), Failure> {
     // Where the state lies in a database, only who has the account sends: this process has it while it asks. An account that is
@@ -264,20 +280,14 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         }
         Err(error) => return Err(error.into()),
     };
-    if let Some(Err(error)) = store.as_ref().map(|store| client_for_command(config, store, &Clock::system())) {
-        let failure = of_account(error);
-        let text = format!("not asked: {}", chain(failure.error()));
-        findings.push(Finding::new(format!("service at {}", config.api.base_url), Verdict::Wrong, text));
-        return Ok(());
-    }
-    let mut options = config.api.clone();
-    // What is asked counts with what was asked before; where there is no state nothing was, and none is made for this.
-    if !is_there {
-        options.send_guard = None;
-        options.budget = BudgetPlace::Own;
-        options.further.iter_mut().for_each(|further| further.budget = BudgetPlace::Own);
-    }
-    let client = Client::new(&options, &Clock::system())?;
+    let client = match client(config, store.as_ref(), is_there) {
+        Err(error @ StartError::Conflict(_)) => {
+            let text = format!("not asked: {error}");
+            findings.push(Finding::new(format!("service at {}", config.api.base_url), Verdict::Wrong, text));
+            return Ok(());
+        }
+        client => client.map_err(of_account)?,
+    };
     let targets: BTreeSet<Target> = config.parts().map(|part| part.mapping.target).collect();
     // An account without jobs yet is asked for its staff.
     let targets = if targets.is_empty() { BTreeSet::from([Target::Staff]) } else { targets };
