@@ -71,17 +71,18 @@ impl NoticeStore {
         let local = home.folder().is_none().then(|| Home::from(home.spill_dir()));
         let mut book = Self { home: home.clone(), local, is_local: false, written: Written::default() };
         let kept_locally = book.local.as_ref().and_then(|local| read(local).unwrap_or_default());
-        match read(home) {
-            Ok(written) => book.written = written.unwrap_or_default(),
-            Err(error) => {
-                tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
-                book.is_local = kept_locally.is_some();
-            }
-        }
+        let written = read(home).inspect_err(|error| {
+            tracing::warn!(%error, "notification state is unreadable; notices may be repeated: {error}");
+        });
+        let is_readable = written.is_ok();
+        book.written = written.ok().flatten().unwrap_or_default();
         if let Some(kept_locally) = kept_locally {
             book.written.take(kept_locally);
             book.is_local = true;
-            book.return_home();
+            // What can't be read is not written over, and need not be waited for once more.
+            if is_readable {
+                book.return_home();
+            }
         }
         book
     }

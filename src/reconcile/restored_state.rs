@@ -35,14 +35,20 @@ struct Origin {
 
 /// How many times the state was found to be a copy that was laid back, this time included.
 pub(crate) fn copies(store: &Store) -> Result<u64, store::Error> {
-    let Some(origin) = store.meta::<Origin>(MetaKey::Origin)? else { return Ok(0) };
-    Ok(origin.copies + u64::from(!origin.is_here(store.home()).map_err(|error| fail(store, error))?))
+    let (origin, is_copy) = look(store)?;
+    Ok(origin.copies + u64::from(is_copy))
 }
 
 /// Whether it is such a copy, and no run has seen that so far.
 pub(crate) fn is_new_copy(store: &Store) -> Result<bool, store::Error> {
-    let known = store.meta::<Origin>(MetaKey::Origin)?.map_or(0, |origin| origin.copies);
-    Ok(copies(store)? > known)
+    Ok(look(store)?.1)
+}
+
+/// What the last run left, and whether this is another state than that one.
+fn look(store: &Store) -> Result<(Origin, bool), store::Error> {
+    let Some(origin) = store.meta::<Origin>(MetaKey::Origin)? else { return Ok((Origin::default(), false)) };
+    let is_here = origin.is_here(store.home()).map_err(|error| fail(store, error))?;
+    Ok((origin, !is_here))
 }
 
 /// Looks whether it is one, and leaves a new mark.
@@ -50,16 +56,15 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     // Runs on two targets may begin at the same time.
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-    let before: Origin = store.meta(MetaKey::Origin)?.unwrap_or_default();
-    let copies = copies(store)?;
-    if copies > before.copies {
+    let (before, is_copy) = look(store)?;
+    if is_copy {
         tracing::warn!(
             "the state was copied or laid back since the last run: what would undo what the service holds by now is held"
         );
     }
     let mark = before.mark + 1;
     let file = store.home().leave_mark(mark).map_err(|error| fail(store, error))?;
-    store.set_meta(MetaKey::Origin, &Origin { mark, file, copies })
+    store.set_meta(MetaKey::Origin, &Origin { mark, file, copies: before.copies + u64::from(is_copy) })
 }
 
 /// Says of a state that was just laid down that it is another than its last run left, whatever its mark says.

@@ -7,8 +7,6 @@
 //! That the budget counts as spent for a minute also keeps look-ups (law 3) until after the last write that the one before can
 //! have had on its way.
 
-use std::time::Duration;
-
 use super::restored_state;
 use crate::api::BudgetPlace;
 use crate::config::Config;
@@ -21,16 +19,23 @@ use crate::store::{self, Batch, Predecessor, Store};
 pub fn open_store(config: &Config) -> Result<Store, store::Error> {
     let store = Store::open(&config.state.home)?;
     let BudgetPlace::Shared(budget) = &config.api.budget else { return Ok(store) };
-    // What was sent since a dump was made that was laid back is not in it.
-    let is_copy = restored_state::is_new_copy(&store)?;
     if let Some(Predecessor { budget: left, is_lost, sends_for }) = store.predecessor() {
-        match left.filter(|_| !is_copy) {
+        // What was sent since a dump was made that was laid back is not in it.
+        let left = match left {
+            Some(left) if !restored_state::is_new_copy(&store)? => Some(left),
+            _ => None,
+        };
+        match left {
             Some((left, age)) => budget.take_over(&left, age),
             None if crash::all_arrived() => {}
             None => budget.count_as_spent(sends_for),
         }
         // What a further credential has left is not handed over.
-        count_further_as_spent(config, sends_for);
+        for further in &config.api.further {
+            if let BudgetPlace::Shared(budget) = &further.budget {
+                budget.count_as_spent(sends_for);
+            }
+        }
         if is_lost {
             tracing::warn!(
                 "the worker before this one did not end in good order: its last requests are looked up, and the service is listed as a whole"
@@ -45,13 +50,4 @@ pub fn open_store(config: &Config) -> Result<Store, store::Error> {
     let budget = budget.clone();
     store.hands_over(Box::new(move || budget.hand_over()));
     Ok(store)
-}
-
-/// Nothing is known of what further credentials sent.
-fn count_further_as_spent(config: &Config, more: Duration) {
-    for further in &config.api.further {
-        if let BudgetPlace::Shared(budget) = &further.budget {
-            budget.count_as_spent(more);
-        }
-    }
 }
