@@ -104,3 +104,30 @@ pub struct Options {
     /// Where days begin and end.
     pub time_zone: TimeZone,
 }
+
+#[cfg(any(test, fuzzing))]
+impl Options {
+    /// Those of a test: employees of that key with these fields, and a look-up table of sites.
+    pub(super) fn of_test(key: &str, fields: &[(&str, &str)]) -> Self {
+        let site = BTreeMap::from([("AKL".to_owned(), "Auckland Office".to_owned())]);
+        Self {
+            target: Target::Staff,
+            prefix: "",
+            key: key.to_owned(),
+            joined: None,
+            include: None,
+            active_from: None,
+            active_until: None,
+            prefer: None,
+            segment: None,
+            fields: fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
+            tables: BTreeMap::from([("site".to_owned(), site)]),
+            match_on: Vec::new(),
+            on_bad_value: OnBadValue::Field,
+            optional: Vec::new(),
+            photos: PhotoCells::Base64,
+            lookups: Vec::new(),
+            time_zone: TimeZone::UTC,
+        }
+    }
+}

@@ -1,10 +1,9 @@
 //! Whole mappings on whole rows.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
-use crate::record::{CellValue, Key, RowDefect, Target, Value};
+use crate::record::{CellValue, Key, RowDefect, Value};
 use crate::source::{Columns, Row};
 
 const COLUMNS: [&str; 9] =
@@ -13,25 +12,10 @@ const CELLS: [&str; 9] =
     ["0042", " Ana ", "Secret", "ANA@Example.com", "Active", "AKL", "31/12/2026", "029 838 5771", "1,80"];
 
 fn options(fields: &[(&str, &str)]) -> Options {
-    let site = BTreeMap::from([("AKL".to_owned(), "Auckland Office".to_owned())]);
     Options {
-        target: Target::Staff,
-        prefix: "",
-        key: "{{ employee_no }}".to_owned(),
-        joined: None,
-        include: None,
-        active_from: None,
-        active_until: None,
-        prefer: None,
-        segment: None,
-        fields: fields.iter().map(|(name, text)| ((*name).to_owned(), (*text).to_owned())).collect(),
-        tables: BTreeMap::from([("site".to_owned(), site)]),
         match_on: vec!["employee_id".into()],
-        on_bad_value: OnBadValue::Field,
         optional: vec!["Locker".to_owned()],
-        photos: PhotoCells::Base64,
-        lookups: Vec::new(),
-        time_zone: jiff::tz::TimeZone::UTC,
+        ..Options::of_test("{{ employee_no }}", fields)
     }
 }
 

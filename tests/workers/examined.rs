@@ -7,7 +7,7 @@ use crate::support::World;
 use crate::support::config::Config;
 use crate::support::faked::Faked;
 use crate::support::people;
-use crate::support::postgres::{self, Server};
+use crate::support::postgres::{self, Database, Server};
 
 /// The findings about the database: verdict and words of each.
 fn findings(world: &World, url: &str, clock: Option<&Faked>) -> Vec<String> {
@@ -20,6 +20,14 @@ fn findings(world: &World, url: &str, clock: Option<&Faked>) -> Vec<String> {
     let checks = shown["checks"].as_array().unwrap().iter();
     let own = checks.filter(|check| check["what"] == "database of the state");
     own.map(|check| format!("{}: {}", check["verdict"].as_str().unwrap(), check["message"].as_str().unwrap())).collect()
+}
+
+/// A world with three people, and a server of its own with a database.
+fn beside_a_server() -> (World, &'static Server, Database) {
+    let server = Server::own();
+    let world = World::of(Config::default().in_database());
+    world.csv(people(1..4));
+    (world, server, server.database())
 }
 
 /// How commands end against a database: exit code and what is said.
@@ -55,10 +63,7 @@ fn commands_say_that_a_database_takes_no_writes_or_can_t_be_reached() {
     if !postgres::is_there() {
         return;
     }
-    let server: &'static Server = Box::leak(Box::new(Server::start()));
-    let database = server.database();
-    let world = World::of(Config::default().in_database());
-    world.csv(people(1..4));
+    let (world, server, database) = beside_a_server();
     let url = database.url();
     assert_eq!(ends(&world, &url, &["sync"]).0, Some(0));
     // A worker has the account as the standby sees it: it takes no requests there.
@@ -98,10 +103,7 @@ fn a_role_that_lacks_rights_is_told_which_by_check_and_what_to_look_at_by_others
     if !postgres::is_there() {
         return;
     }
-    let server: &'static Server = Box::leak(Box::new(Server::start()));
-    let database = server.database();
-    let world = World::of(Config::default().in_database());
-    world.csv(people(1..4));
+    let (world, server, database) = beside_a_server();
     assert!(server.sql("postgres", "create role weak login").1);
     let weak = database.url().replace("postgres@", "weak@");
     let expect = |url: &str, finding: &str, refusal: &str| {
@@ -130,10 +132,7 @@ fn check_tells_what_of_a_database_is_not_as_it_should_be() {
     if !postgres::is_there() {
         return;
     }
-    let server: &'static Server = Box::leak(Box::new(Server::start()));
-    let database = server.database();
-    let world = World::of(Config::default().in_database());
-    world.csv(people(1..4));
+    let (world, server, database) = beside_a_server();
     let sql = |statement: &str| assert!(server.sql(&database.name, statement).1, "{statement}");
     sql("create role plain login");
     sql(&format!("alter database {} owner to plain", database.name));

@@ -127,7 +127,7 @@ impl Servers {
     /// Those of a history; a server that is to be lost is its own.
     fn of(world: &World, fails_over: bool) -> Self {
         if fails_over {
-            let primary: &'static Server = Box::leak(Box::new(Server::start()));
+            let primary = Server::own();
             Self { primary, standby: None, name: primary.database().name }
         } else {
             Self { primary: Server::shared(), standby: None, name: world.database().name.clone() }
@@ -152,14 +152,12 @@ impl Servers {
     }
 
     fn sever(&self) {
-        for statement in ["alter system set primary_conninfo = ''", "select pg_reload_conf()"] {
-            self.standby.iter().for_each(|standby| assert!(standby.sql("postgres", statement).1));
-        }
+        self.standby.iter().for_each(|standby| standby.sever());
     }
 
     fn promote(&self) {
         self.primary.stop_at_once();
-        self.standby.iter().for_each(|standby| assert!(standby.sql("postgres", "select pg_promote()").1));
+        self.standby.iter().for_each(|standby| standby.promote());
     }
 
     /// Ends those that are the history's own.

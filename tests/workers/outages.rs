@@ -16,16 +16,14 @@ use crate::worker::{self, DIVISOR, Worker, command};
 
 const EVERY_SECOND: &str = "schedule = \"* * * * * *\"\n";
 
-/// A server of one test, which others don't use.
-fn server() -> &'static Server {
-    Box::leak(Box::new(Server::start()))
-}
-
-/// A world whose job runs each second.
-fn world() -> World {
+/// A world whose job runs each second, its state on a server of its own, and a worker that has created three people.
+fn in_step() -> (World, Database, Worker) {
     let world = World::of(Config::default().job(EVERY_SECOND).in_database());
     world.csv(people(1..4));
-    world
+    let database = Server::own().database();
+    let first = begin(&world, &database, "first");
+    eventually("three people", || world.staff().len() == 3);
+    (world, database, first)
 }
 
 fn begin(world: &World, database: &Database, node: &str) -> Worker {
@@ -39,10 +37,8 @@ fn a_worker_whose_account_was_taken_while_the_database_was_away_ends_and_stands_
     if !postgres::is_there() {
         return;
     }
-    let (world, server) = (world(), server());
-    let database = server.database();
-    let first = begin(&world, &database, "first");
-    eventually("three people", || world.staff().len() == 3);
+    let (world, database, first) = in_step();
+    let server = database.server;
     server.stop_at_once();
     // It has tried to go on, and lost its store by that.
     eventually("a run can't be made", || worker::log(&world, "first").contains("the run could not be made"));
@@ -67,10 +63,8 @@ fn a_worker_goes_on_once_a_database_that_took_no_writes_takes_them_again() {
     if !postgres::is_there() {
         return;
     }
-    let (world, server) = (world(), server());
-    let database = server.database();
-    let mut worker = begin(&world, &database, "first");
-    eventually("three people", || world.staff().len() == 3);
+    let (world, database, mut worker) = in_step();
+    let server = database.server;
     let name = &database.name;
     let others = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
     assert!(server.sql("postgres", &format!("alter database {name} set default_transaction_read_only = on")).1);
@@ -108,7 +102,7 @@ fn accounts_that_are_shared_all_have_a_worker_again_after_the_database_was_away(
     if !postgres::is_there() {
         return;
     }
-    let server = server();
+    let server = Server::own();
     let database = server.database();
     let mut accounts = Accounts::new();
     for name in NAMES {

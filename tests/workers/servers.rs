@@ -13,12 +13,12 @@ use crate::support::postgres::{self, Server};
 use crate::support::{World, people};
 use crate::worker::{self, Halt, Worker, command, sync_prepared};
 
-/// A server of one test, which others don't use.
-fn server() -> &'static Server {
-    Box::leak(Box::new(Server::start()))
-}
-
 impl Server {
+    /// A server of one test, which others don't use.
+    pub(crate) fn own() -> &'static Self {
+        Box::leak(Box::new(Self::start()))
+    }
+
     /// A standby of this server, which gets what is committed a little later.
     pub(crate) fn standby(&self) -> Self {
         let standby = Self::laid_out();
@@ -32,6 +32,18 @@ impl Server {
         assert!(copied.status.success(), "{copied:?}");
         standby.run();
         standby
+    }
+
+    /// Has this standby get nothing more of its primary.
+    pub(crate) fn sever(&self) {
+        for statement in ["alter system set primary_conninfo = ''", "select pg_reload_conf()"] {
+            assert!(self.sql("postgres", statement).1);
+        }
+    }
+
+    /// Makes this standby a primary.
+    pub(crate) fn promote(&self) {
+        assert!(self.sql("postgres", "select pg_promote()").1);
     }
 
     /// Ends the server in the middle of everything, as a crash does.
@@ -56,7 +68,7 @@ fn law_3_a_database_that_crashes_at_any_moment_of_a_sync_costs_nobody() {
     if !postgres::is_there() {
         return;
     }
-    let server = server();
+    let server = Server::own();
     let mut restarts = 0;
     for point in (STEP..).step_by(STEP * share()) {
         let (world, database) = (Work::First.world(), server.database());
@@ -97,7 +109,7 @@ fn law_3_a_standby_that_takes_over_without_the_last_commits_doubles_no_one() {
     if !postgres::is_there() {
         return;
     }
-    let primary = server();
+    let primary = Server::own();
     let database = primary.database();
     let rest = "[job.guard]\nmax_updates = \"off\"\n";
     let config = Config { api: UNLIMITED.into(), ..Config::rest(rest) }.in_database();
@@ -117,9 +129,7 @@ fn law_3_a_standby_that_takes_over_without_the_last_commits_doubles_no_one() {
     };
     // From here on the standby gets nothing more.
     eventually("the standby has the state", || changes(&standby, &database.name) == 5);
-    for statement in ["alter system set primary_conninfo = ''", "select pg_reload_conf()"] {
-        assert!(standby.sql("postgres", statement).1);
-    }
+    standby.sever();
     eventually("the standby is cut off", || {
         primary.sql("postgres", "select count(*) from pg_stat_replication").0 == "0"
     });
@@ -138,7 +148,7 @@ fn law_3_a_standby_that_takes_over_without_the_last_commits_doubles_no_one() {
     let (known, there_already) = (changes(primary, &database.name), world.staff().len());
     assert!(known > 5 && there_already == 9, "{known} changes told, {there_already} people");
     primary.stop_at_once();
-    assert!(standby.sql("postgres", "select pg_promote()").1);
+    standby.promote();
     first.signal(Signal::CONT);
     let mark = world.service().requests().len();
     assert_eq!(first.wait().code(), Some(1), "{}", worker::log(&world, "first"));
