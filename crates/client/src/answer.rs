@@ -12,7 +12,7 @@ use crate::operation::Verb;
 use crate::page::Page;
 use crate::photo::{Photo, PhotoHead};
 use crate::resource::{Deleted, Resource};
-use crate::wire::{AssetMovement, GroupRef, Wire};
+use crate::wire::{AssetMovement, GroupRef, List, Wire};
 
 /// A value with what the answer said beside it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -221,7 +221,12 @@ impl Received {
 
     /// The objects of a list; where one id was asked for, its entity may come alone.
     fn items<T: Wire>(&self) -> Result<Vec<T>, ErrorKind> {
-        let read = |(index, object)| T::read(object).map_err(|problem| decode(format!("[{index}]"), problem));
+        let wrong = |(index, problem)| decode(format!("[{index}]"), problem);
+        // The form of a list that the specification shows; it may be long.
+        if self.body.trim_ascii_start().starts_with(b"[") {
+            return self.as_json(List::read)?.map_err(wrong);
+        }
+        let read = |(index, object)| T::read(object).map_err(|problem| wrong((index, problem)));
         list(self.json()?, self.alone)?.into_iter().enumerate().map(read).collect()
     }
 
@@ -233,12 +238,16 @@ impl Received {
 
     /// The body as JSON, if it says so and is so.
     fn json(&self) -> Result<Value, ErrorKind> {
+        self.as_json(json::parse)
+    }
+
+    fn as_json<T>(&self, parse: impl FnOnce(&[u8]) -> Result<T, serde_json::Error>) -> Result<T, ErrorKind> {
         let not_json = || ErrorKind::NotJson { status: self.status, content_type: self.content_type.clone() };
         let media_type = self.content_type.as_deref().unwrap_or_default();
         if !is_json(media_type) {
             return Err(not_json());
         }
-        json::parse(&self.body).map_err(|_| not_json())
+        parse(&self.body).map_err(|_| not_json())
     }
 }
 
@@ -274,7 +283,7 @@ pub(crate) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>,
     };
     let objects = items.into_iter().enumerate().map(|(index, item)| match item {
         Value::Object(object) => Ok(object),
-        _ => Err(decode(format!("[{index}]"), "no object")),
+        _ => Err(decode(format!("[{index}]"), json::NO_OBJECT)),
     });
     objects.collect()
 }

@@ -5,6 +5,13 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
+/// What is wrong where a name is there twice.
+pub(crate) const TWICE: &str = "a name is there twice";
+/// What is wrong with a number beyond all numbers.
+pub(crate) const NOT_FINITE: &str = "not a finite number";
+/// What is wrong where a list holds something else than objects.
+pub(crate) const NO_OBJECT: &str = "no object";
+
 /// Reads one JSON document; an object that has a name twice is an error. Depth is limited by `serde_json` (128).
 pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(bytes);
@@ -13,8 +20,9 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Value, serde_json::Error> {
     Ok(value)
 }
 
+/// Any value, with all in it.
 #[derive(Clone, Copy)]
-struct Strict;
+pub(crate) struct Strict;
 
 impl<'de> DeserializeSeed<'de> for Strict {
     type Value = Value;
@@ -48,7 +56,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
-        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
+        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom(NOT_FINITE))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {
@@ -72,7 +80,7 @@ impl<'de> Visitor<'de> for Strict {
         while let Some(name) = entries.next_key::<String>()? {
             let value = entries.next_value_seed(self)?;
             if object.insert(name, value).is_some() {
-                return Err(A::Error::custom("a name is there twice"));
+                return Err(A::Error::custom(TWICE));
             }
         }
         Ok(Value::Object(object))

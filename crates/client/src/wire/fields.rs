@@ -74,8 +74,7 @@ macro_rules! wire {
         impl $crate::wire::Wire for $name {
             const FIELDS: &'static [&'static str] = &[$(stringify!($id),)? $(wire!(@name $field)),*];
 
-            fn read(object: serde_json::Map<String, serde_json::Value>) -> Result<Self, &'static str> {
-                let mut reader = $crate::wire::value::Reader::new(object);
+            fn take(reader: &mut $crate::wire::reader::Reader) -> Result<Self, &'static str> {
                 let mut read = Self {
                     $($id: reader.id()?,)?
                     $($field: reader.take(wire!(@name $field)),)*

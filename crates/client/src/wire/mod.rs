@@ -23,6 +23,7 @@ mod movement;
 mod part;
 mod place;
 mod questionnaire;
+mod reader;
 mod sent;
 mod staff;
 mod value;
@@ -46,28 +47,15 @@ pub use place::{
     CommunityMember, CommunityMemberCreate, CommunityMemberInput, Location, LocationInput, Zone, ZoneInput,
 };
 pub use questionnaire::{Notification, Question};
+pub(crate) use reader::List;
+pub use reader::Wire;
 pub use staff::{Staff, StaffInput};
 pub use value::{Any, Decimal, Fields, Flag, Ids, Int, Items, Names, Text};
 pub use visitor::{
     Visit, VisitInput, VisitorEvent, VisitorEventCreate, VisitorEventInput, VisitorGroup, VisitorGroupInput,
 };
 
-use serde::Serialize;
-use serde_json::{Map, Value as Json};
-
 use crate::RemoteId;
-
-/// Something that answers carry.
-pub trait Wire: Serialize + Sized + Send + 'static {
-    /// The names of its fields.
-    const FIELDS: &'static [&'static str];
-
-    /// Reads one JSON object; the error says what is wrong, without a value.
-    fn read(object: Map<String, Json>) -> Result<Self, &'static str>;
-
-    /// The names of fields that hold something other than the specification says.
-    fn unreadable(&self) -> &[&'static str];
-}
 
 /// Something that answers carry with an id of its own.
 pub trait Entity: Wire {

@@ -2,10 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Value as Json};
-
-use super::Wire;
-use crate::RemoteId;
+use serde_json::Value as Json;
 
 /// Text, a date (`YYYY-MM-DD`) or a time as the service wrote it; `None` for nothing.
 pub type Text = Option<String>;
@@ -121,55 +118,12 @@ impl WireValue for Any {
     }
 }
 
-/// A part of an entity.
-impl<T: Wire + Clone> WireValue for Vec<T> {
-    fn read(json: Json) -> Option<Self> {
-        let part = |item: Json| match item {
-            Json::Object(object) => T::read(object).ok().filter(|part| part.unreadable().is_empty()),
-            _ => None,
-        };
-        flat(json)?.into_iter().map(part).collect()
-    }
-}
-
-/// Takes the fields of one object by name. What can't be read is noted; what is never asked for is left over.
-pub(crate) struct Reader {
-    object: Map<String, Json>,
-    unreadable: Vec<&'static str>,
-}
-
-impl Reader {
-    pub(crate) fn new(object: Map<String, Json>) -> Self {
-        Self { object, unreadable: Vec::new() }
-    }
-
-    /// What was not asked for, and the names of what could not be read.
-    pub(crate) fn finish(self) -> (Fields, Vec<&'static str>) {
-        (self.object.into_iter().collect(), self.unreadable)
-    }
-
-    /// The id: a whole number that fits int32 and is above zero, or the same as text.
-    pub(crate) fn id(&mut self) -> Result<RemoteId, &'static str> {
-        let id = self.object.remove("id").ok_or("an entity without an id")?;
-        whole(&id).and_then(RemoteId::new).ok_or("an id that is not a whole int32")
-    }
-
-    /// The value of a field; the default for null, missing and unreadable.
-    pub(crate) fn take<T: WireValue>(&mut self, name: &'static str) -> T {
-        let Some(json) = self.object.remove(name).filter(|json| !json.is_null()) else { return T::default() };
-        T::read(json).unwrap_or_else(|| {
-            self.unreadable.push(name);
-            T::default()
-        })
-    }
-}
-
 fn blank(json: &Json) -> bool {
     json.as_str().is_some_and(|text| text.trim().is_empty())
 }
 
 /// A whole number, as such or as its own canonical text.
-fn whole(json: &Json) -> Option<i64> {
+pub(super) fn whole(json: &Json) -> Option<i64> {
     match json {
         Json::Number(number) => number.as_i64(),
         Json::String(text) => text.parse::<i64>().ok().filter(|number| number.to_string() == *text),
@@ -187,7 +141,7 @@ fn name(item: Json) -> Option<String> {
 }
 
 /// The items of a list and of the lists in it; empty text is an empty list.
-fn flat(json: Json) -> Option<Vec<Json>> {
+pub(super) fn flat(json: Json) -> Option<Vec<Json>> {
     match json {
         Json::Array(items) => {
             let nested = |item: Json| if item.is_array() { flat(item) } else { Some(vec![item]) };
@@ -199,10 +153,15 @@ fn flat(json: Json) -> Option<Vec<Json>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::Map;
+
+    use super::super::reader::Reader;
     use super::*;
+    use crate::RemoteId;
 
     fn read<T: WireValue>(json: &str) -> Option<T> {
-        let mut reader = Reader::new(Map::from_iter([("x".to_owned(), serde_json::from_str(json).unwrap())]));
+        let object = Map::from_iter([("x".to_owned(), serde_json::from_str(json).unwrap())]);
+        let mut reader = Reader::of(&["x"], object);
         let value = reader.take::<T>("x");
         let (extra, unreadable) = reader.finish();
         assert!(extra.is_empty());
@@ -255,7 +214,7 @@ mod tests {
     fn fault_44_ids_are_whole() {
         let check = |json: &str, expected: Option<i32>| {
             let object = serde_json::from_str(json).unwrap();
-            assert_eq!(Reader::new(object).id().ok().map(RemoteId::get), expected, "{json}");
+            assert_eq!(Reader::of(&["id"], object).id().ok().map(RemoteId::get), expected, "{json}");
         };
         check(r#"{"id":7}"#, Some(7));
         check(r#"{"id":"7"}"#, Some(7));
