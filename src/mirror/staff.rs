@@ -8,20 +8,21 @@ use crate::record::{Entity, Value};
 impl AsEntity for Staff {
     /// The employee in the program's own field names: those of `Target::Staff`, `cf.TITLE`, and `onsite_status`.
     fn entity(&self, elements: &Elements) -> Entity {
+        // In order of name: they are put together for everybody.
         let fields = [
-            ("name", text(&self.name)),
-            ("title", text(&self.title)),
             ("altname", text(&self.altname)),
             ("email", text(&self.email)),
-            ("phone", text(&self.phone)),
-            ("mobile", text(&self.mobile)),
-            ("ice", text(&self.ice)),
             ("employee_id", text(&self.employee_id)),
-            ("location", text(&self.location)),
-            ("roletype", Value::list(self.role_types.clone())),
             ("globalroaming", self.globalroaming.map_or(Value::Empty, Value::Flag)),
             ("globalroaming_locations", Value::ids(self.globalroaming_locations.clone().unwrap_or_default())),
+            ("ice", text(&self.ice)),
+            ("location", text(&self.location)),
+            ("mobile", text(&self.mobile)),
+            ("name", text(&self.name)),
             ("onsite_status", text(&self.onsite_status)),
+            ("phone", text(&self.phone)),
+            ("roletype", Value::list(self.role_types.clone())),
+            ("title", text(&self.title)),
         ];
         entity(self.id, &self.created, fields, Some((&self.customfields, elements)))
     }

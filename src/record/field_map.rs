@@ -72,9 +72,13 @@ impl<T> Index<&str> for FieldMap<T> {
     }
 }
 
+/// Most entries come in order of name, and are not looked for then.
 impl<T> FromIterator<(SmolStr, T)> for FieldMap<T> {
     fn from_iter<I: IntoIterator<Item = (SmolStr, T)>>(entries: I) -> Self {
-        Self(entries.into_iter().collect())
+        let entries = entries.into_iter();
+        let mut all = Self(LiteMap::with_capacity(entries.size_hint().0));
+        all.extend(entries);
+        all
     }
 }
 
@@ -86,7 +90,11 @@ impl<T, const N: usize> From<[(SmolStr, T); N]> for FieldMap<T> {
 
 impl<T> Extend<(SmolStr, T)> for FieldMap<T> {
     fn extend<I: IntoIterator<Item = (SmolStr, T)>>(&mut self, entries: I) {
-        self.0.extend(entries);
+        for (field, it) in entries {
+            if let Some((field, it)) = self.0.try_append(field, it) {
+                self.0.insert(field, it);
+            }
+        }
     }
 }
 
@@ -131,8 +139,8 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for Entries<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<FieldMap<T>, A::Error> {
         let mut all = FieldMap::new();
-        while let Some((field, it)) = entries.next_entry()? {
-            all.insert(field, it);
+        while let Some(entry) = entries.next_entry()? {
+            all.extend([entry]);
         }
         Ok(all)
     }
