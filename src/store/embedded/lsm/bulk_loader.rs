@@ -19,17 +19,15 @@ use std::io;
 use std::sync::Arc;
 
 use super::reader::SsTable;
-use super::sorted_rows::{LiveRows, SortedRows, in_run};
+use super::row_buffer::RowBuffer;
+use super::sorted_rows::{LiveRows, SortedRows};
 use super::writer::TableWriter;
-use crate::store::batch::RowChange;
 use crate::store::embedded::Embedded;
 use crate::store::engine::{BulkLoad, Engine as _, Interrupted, OrderedRows};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
 /// What is held in memory of one space, in bytes; next to nothing in a debug build, so that every test goes over runs.
 const BUFFER_BYTES: usize = if cfg!(debug_assertions) { 1024 } else { 4 * 1024 * 1024 };
-/// What a row takes besides its bytes: its place in the buffer, and what the allocator adds for key and value.
-const ROW_OVERHEAD_BYTES: usize = size_of::<RowChange>() + 2 * 16;
 
 /// Rows that become part of the store together.
 pub(in crate::store::embedded) struct BulkLoader<'a> {
@@ -42,9 +40,7 @@ pub(in crate::store::embedded) struct BulkLoader<'a> {
 /// The rows of one space.
 #[derive(Default)]
 struct SortedRuns {
-    /// In the order in which they came.
-    buffer: Vec<RowChange>,
-    bytes: usize,
+    buffer: RowBuffer,
     /// The latest run, as long as what comes is greater than what it ends with.
     open: Option<TableWriter>,
     ended: Vec<Arc<SsTable>>,
@@ -64,9 +60,8 @@ impl BulkLoad for BulkLoader<'_> {
                 continue;
             };
             let runs = self.runs.entry(space).or_default();
-            runs.bytes += row.0.len() + row.1.as_ref().map_or(0, Vec::len);
-            runs.buffer.push(row);
-            if runs.bytes + runs.buffer.len() * ROW_OVERHEAD_BYTES >= BUFFER_BYTES {
+            runs.buffer.push(&row);
+            if runs.buffer.size() >= BUFFER_BYTES {
                 runs.spill(self.store).map_err(|kind| self.store.error(kind))?;
             }
         }
@@ -74,12 +69,13 @@ impl BulkLoad for BulkLoader<'_> {
     }
 
     fn commit(self: Box<Self>) -> Result<(), Error> {
-        let (rows, bytes) =
-            self.runs.values().fold((0, 0), |(rows, bytes), runs| (rows + runs.buffer.len(), bytes + runs.bytes));
+        let buffers = || self.runs.values().map(|runs| &runs.buffer);
+        let (rows, bytes): (usize, usize) =
+            (buffers().map(RowBuffer::len).sum(), buffers().map(RowBuffer::row_bytes).sum());
         let rows = rows + self.unfiled.rows.len();
         if !self.is_spilled() && rows <= Embedded::LOGGED_ROWS_MAX && bytes <= Embedded::LOGGED_BYTES_MAX {
             let Self { store, mut unfiled, runs } = *self;
-            unfiled.rows.extend(runs.into_values().flat_map(|runs| runs.buffer));
+            runs.values().for_each(|runs| unfiled.rows.extend(runs.buffer.rows()));
             return if unfiled.is_empty() { Ok(()) } else { store.commit(unfiled) };
         }
         self.compact(None)
@@ -128,11 +124,9 @@ impl BulkLoader<'_> {
 impl SortedRuns {
     /// Writes what is in memory to the latest run, or to another where it does not follow.
     fn spill(&mut self, store: &Embedded) -> Result<(), ErrorKind> {
-        self.bytes = 0;
-        let mut rows = std::mem::take(&mut self.buffer);
-        rows.sort_by(|(one, _), (other, _)| one.cmp(other));
-        let Some((first, _)) = rows.first() else { return Ok(()) };
-        if self.open.as_ref().is_some_and(|open| open.last().is_some_and(|last| *last >= **first)) {
+        let Some(first) = self.buffer.sort() else { return Ok(()) };
+        let is_behind = self.open.as_ref().is_some_and(|open| open.last().is_some_and(|last| last >= first));
+        if is_behind {
             self.end()?;
         }
         let writer = match &mut self.open {
@@ -142,13 +136,10 @@ impl SortedRuns {
                 open.insert(TableWriter::begin(file, 1).map_err(ErrorKind::from_io)?)
             }
         };
-        let mut rows = rows.into_iter().peekable();
-        while let Some((key, value)) = rows.next() {
-            // Of one key the last was said last: rows of one key stay in their order.
-            if rows.peek().is_none_or(|(next, _)| *next != key) {
-                writer.push(&key, &in_run(value)).map_err(ErrorKind::from_io)?;
-            }
+        for (key, value) in self.buffer.sorted() {
+            writer.push(key, value).map_err(ErrorKind::from_io)?;
         }
+        self.buffer.clear();
         Ok(())
     }
 

@@ -12,6 +12,7 @@ pub(super) mod compaction;
 pub(crate) mod fuzzing;
 mod overlay;
 mod reader;
+mod row_buffer;
 mod sorted_rows;
 pub(super) mod swap;
 mod table;

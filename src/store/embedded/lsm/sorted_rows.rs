@@ -12,12 +12,16 @@ use crate::store::error::ErrorKind;
 const THERE: u8 = 0;
 const REMOVED: u8 = 1;
 
-/// A value, or a removal, as a run holds it.
-pub(super) fn in_run(value: Option<Vec<u8>>) -> Vec<u8> {
-    let state = if value.is_some() { THERE } else { REMOVED };
-    let mut value = value.unwrap_or_default();
-    value.push(state);
-    value
+/// Writes a value, or a removal, as a run holds it.
+pub(super) fn into_run(run: &mut Vec<u8>, value: Option<&[u8]>) {
+    run.extend_from_slice(value.unwrap_or_default());
+    run.push(if value.is_some() { THERE } else { REMOVED });
+}
+
+/// What a run holds.
+pub(super) fn from_run(mut value: Vec<u8>) -> Option<Vec<u8>> {
+    let state = value.pop();
+    (state == Some(THERE)).then_some(value)
 }
 
 /// Rows that come in order of key.
@@ -66,7 +70,11 @@ impl<'a> SortedRows<'a> {
     fn read(&mut self, run: usize) -> Result<Option<Head>, ErrorKind> {
         let row = match &mut self.runs[run] {
             Run::Written(rows) => rows.next()?.map(|(key, value)| (key.to_vec(), value.to_vec())),
-            Run::Live(rows) => rows.next().transpose()?.map(|(key, value)| (key, in_run(value))),
+            Run::Live(rows) => rows.next().transpose()?.map(|(key, value)| {
+                let mut run = Vec::new();
+                into_run(&mut run, value.as_deref());
+                (key, run)
+            }),
         };
         Ok(row.map(|(key, value)| Head { key, run: Reverse(run), value }))
     }
@@ -83,12 +91,11 @@ impl<'a> SortedRows<'a> {
     }
 
     fn following(&mut self) -> Result<Option<RowChange>, ErrorKind> {
-        let Some(Head { key, mut value, .. }) = self.pop()? else { return Ok(None) };
+        let Some(Head { key, value, .. }) = self.pop()? else { return Ok(None) };
         while self.heads.peek().is_some_and(|Reverse(head)| head.key == key) {
             self.pop()?;
         }
-        let state = value.pop();
-        Ok(Some((key, (state == Some(THERE)).then_some(value))))
+        Ok(Some((key, from_run(value))))
     }
 }
 
