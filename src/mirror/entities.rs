@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Entity, JobName, RemoteId, Target, Values};
 use crate::snapshot::{Owner, SyncedRecord};
-use crate::store::{self, Batch, BulkLoader, Keyspace, MetaKey, Store, Table};
+use crate::store::{self, Batch, BulkLoader, Keyspace, MetaKey, NextReads, Store, Table};
 
 /// The entities as last seen.
 pub(super) const ENTITIES: Table<RemoteId, Entity> = Table::new(Keyspace::Mirror);
@@ -45,6 +45,13 @@ impl Mirror {
             Some(Some(bytes)) => Ok(serde_json::from_slice(bytes).ok()),
             Some(None) => Ok(None),
             None => ENTITIES.get(store, &self.target, &id),
+        }
+    }
+
+    /// Says that an entity is among those that are read next.
+    pub fn will_get(&self, next: &mut NextReads, id: RemoteId) {
+        if !self.found.contains_key(&id) {
+            ENTITIES.will_get(next, &self.target, &id);
         }
     }
 

@@ -24,6 +24,12 @@ pub(super) trait Engine: Send + Sync {
     /// Reads a row.
     fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, Error>;
 
+    /// Hears which rows are read next, one by one: where each read is a way to another process, they come together. The keys
+    /// are made only where that is so.
+    fn read_ahead(&self, _keys: &mut dyn FnMut() -> Vec<Vec<u8>>) -> Result<(), Error> {
+        Ok(())
+    }
+
     /// Walks the rows whose keys begin with `prefix`, which has a keyspace at least, in order of key. `visit` must not
     /// write; it may read.
     fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error>;

@@ -64,7 +64,7 @@ pub use relay::{
 };
 pub use reset::reset;
 use serde::de::DeserializeOwned;
-pub use table::{RowId, Table};
+pub use table::{NextReads, RowId, Table};
 pub use tenure::{HandOver, Objections, Permit, Predecessor, SendPermit, Terms, WRITE_MAX};
 pub use transfer::{Contents, TransferError, import};
 

@@ -62,6 +62,10 @@ impl RowId for RemoteId {
     }
 }
 
+/// Rows that are read next, one by one.
+#[derive(Default)]
+pub struct NextReads(Vec<Vec<u8>>);
+
 /// The rows of a keyspace, by group and id.
 pub struct Table<I, T> {
     space: Keyspace,
@@ -100,6 +104,11 @@ impl<I: RowId, T> Table<I, T> {
     /// Reads the bytes of a row.
     pub fn get_bytes(&self, store: &Store, group: &I::Group, id: &I) -> Result<Option<Vec<u8>>, Error> {
         store.get_bytes(self.space, &Self::name(group, id))
+    }
+
+    /// Says that a row is among those that are read next.
+    pub fn will_get(&self, next: &mut NextReads, group: &I::Group, id: &I) {
+        next.0.push(self.space.key(&Self::name(group, id)));
     }
 
     /// Whether a group has no row.
@@ -181,6 +190,16 @@ impl<I: RowId, T: DeserializeOwned> Table<I, T> {
 }
 
 impl Store {
+    /// Says which rows are read next, one by one. It changes nothing but how long that takes: a state in a database then
+    /// answers for all of them at once.
+    pub fn read_ahead(&self, gather: impl Fn(&mut NextReads)) -> Result<(), Error> {
+        self.engine.read_ahead(&mut || {
+            let mut next = NextReads::default();
+            gather(&mut next);
+            next.0
+        })
+    }
+
     /// Reads a row about the state as a whole, a job or a collection.
     pub fn meta<T: DeserializeOwned>(&self, key: MetaKey<'_>) -> Result<Option<T>, Error> {
         self.get(Keyspace::Meta, &key.to_string())

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::correlator::{CorrelationContext, Correlator};
+use super::correlator::{CorrelationContext, Correlator, READ_AHEAD};
 use super::fit::Fitting;
 use super::identity_change::People;
 use super::moved_names::MovedNames;
@@ -67,6 +67,11 @@ pub(crate) fn classify(
 ) -> Result<Classified, Error> {
     let mut classifier = Classifier::new(context, state)?;
     for (at, candidate) in context.candidates.iter().enumerate() {
+        if at % READ_AHEAD == 0 {
+            let last = context.candidates.len().min(at + READ_AHEAD);
+            let claims = &classifier.claims;
+            context.store.read_ahead(|next| (at..last).for_each(|at| claims.will_get(next, at, context)))?;
+        }
         if narrow.has(&candidate.key) {
             classifier.one(at, candidate, remember)?;
         } else if classifier.names.concern() {

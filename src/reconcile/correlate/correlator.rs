@@ -14,8 +14,8 @@ use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, JobName, Key, Record, RemoteId, RowDefect, Target, normalize};
-use crate::snapshot::{Index, Owner, SyncedRecord};
-use crate::store::{self, Store};
+use crate::snapshot::{Index, OWNERS, Owner, SYNCED, SyncedRecord};
+use crate::store::{self, NextReads, Store};
 
 /// What decides whose an entity is.
 pub(crate) struct CorrelationContext<'a> {
@@ -57,6 +57,9 @@ pub(crate) enum RowPresence {
     Unknown,
 }
 
+/// For how many candidates rows are read at once.
+pub(crate) const READ_AHEAD: usize = 1000;
+
 /// The field that several people may share, and that alone does not hand an entity from one key to another (law 6).
 const SHARED: &str = "email";
 
@@ -88,6 +91,10 @@ impl Correlator {
         let match_on = &job.match_on;
         let mut unknown = Vec::new();
         for (at, candidate) in candidates.iter().enumerate() {
+            if at % READ_AHEAD == 0 {
+                let known = || candidates[at..].iter().take(READ_AHEAD).filter_map(|one| context.known_id(&one.key));
+                context.store.read_ahead(|next| known().for_each(|id| context.mirror.will_get(next, id)))?;
+            }
             if !context.is_there(&candidate.key)? {
                 unknown.push(at);
             }
@@ -119,6 +126,20 @@ impl Correlator {
             let (one, other) = (pair[0].1, pair[1].1);
             self.twins.entry(other).or_insert_with(|| (field.clone(), one));
             self.twins.entry(one).or_insert_with(|| (field.clone(), other));
+        }
+    }
+
+    /// Says which rows are read next: those of a candidate, and of its entity.
+    pub(crate) fn will_get(&self, next: &mut NextReads, at: usize, context: &CorrelationContext<'_>) {
+        let key = &context.candidates[at].key;
+        let known = context.known_id(key);
+        if known.is_some() {
+            SYNCED.will_get(next, &context.job.name, key);
+        }
+        let found = self.one.binary_search_by_key(&at, |(at, ..)| *at).ok().map(|found| self.one[found].2);
+        for id in known.into_iter().chain(found) {
+            context.mirror.will_get(next, id);
+            OWNERS.will_get(next, &context.mirror.target(), &id);
         }
     }
 
@@ -277,10 +298,15 @@ impl CorrelationContext<'_> {
         }
     }
 
+    /// The id under which a key was confirmed.
+    fn known_id(&self, key: &Key) -> Option<RemoteId> {
+        let at = self.index.by_key(key.as_str())?;
+        RemoteId::new(self.index.entry(at).id.into())
+    }
+
     /// Whether a key was confirmed before and the service has its entity.
     fn is_there(&self, key: &Key) -> Result<bool, store::Error> {
-        let Some(at) = self.index.by_key(key.as_str()) else { return Ok(false) };
-        match RemoteId::new(self.index.entry(at).id.into()) {
+        match self.known_id(key) {
             Some(id) => Ok(self.mirror.get(self.store, id)?.is_some()),
             None => Ok(false),
         }

@@ -33,9 +33,23 @@ impl Engine for Rows {
         if !self.may_have_rows(space).map_err(|kind| self.error(kind))? {
             return Ok(None);
         }
+        if let Some(row) = self.ahead().get(key) {
+            return row.as_ref().map(|row| self.payload(key, row)).transpose();
+        }
         let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];
         let rows = self.account.query(GET, values).map_err(|kind| self.error(kind))?;
         rows.first().map(|row| self.payload(key, row.get("payload"))).transpose()
+    }
+
+    fn read_ahead(&self, keys: &mut dyn FnMut() -> Vec<Vec<u8>>) -> Result<(), Error> {
+        let mut wanted = Vec::new();
+        for key in keys() {
+            let space = Keyspace::of(&key).expect("a row belongs to a space");
+            if self.may_have_rows(space).map_err(|kind| self.error(kind))? {
+                wanted.push(key);
+            }
+        }
+        self.load_ahead(wanted).map_err(|kind| self.error(kind))
     }
 
     /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the

@@ -38,7 +38,24 @@ pub(in crate::store) struct Rows {
     generations: Mutex<BTreeMap<Keyspace, i32>>,
     /// Whether spaces may have rows, as far as it was asked for: at a first run, each person would be looked for in vain.
     may_have_rows: Mutex<BTreeMap<Keyspace, bool>>,
+    ahead: Mutex<AheadRows>,
     pub(super) ran_full: AtomicBool,
+}
+
+/// Rows that were read before they were asked for, as they are stored; `None` for those that are not there. A commit of this
+/// tenure, the only one that writes, makes them void.
+#[derive(Default)]
+pub(super) struct AheadRows {
+    rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    /// How many commits came to an end.
+    ended: u64,
+}
+
+impl AheadRows {
+    /// What is known of a row, and whether it is.
+    pub(super) fn get(&self, key: &[u8]) -> Option<&Option<Vec<u8>>> {
+        self.rows.get(key)
+    }
 }
 
 /// Rows that change with a commit.
@@ -63,6 +80,7 @@ impl Rows {
             hands_over: Mutex::default(),
             generations: Mutex::default(),
             may_have_rows: Mutex::default(),
+            ahead: Mutex::default(),
             ran_full: AtomicBool::new(false),
         };
         account.holds(&rows.lease);
@@ -83,8 +101,48 @@ impl Rows {
         self.commits.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What was read ahead.
+    pub(super) fn ahead(&self) -> MutexGuard<'_, AheadRows> {
+        self.ahead.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads rows that are asked for next. They replace those that were read so before.
+    pub(super) fn load_ahead(&self, mut keys: Vec<Vec<u8>>) -> Result<(), ErrorKind> {
+        const GET: &str = "select w.space, w.name, r.payload
+              from unnest($2::smallint[], $3::bytea[]) as w(space, name)
+              join rosterd.rows r on r.account = $1 and r.space = w.space and r.name = w.name
+               and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = w.space), 0)";
+        let ended = self.ahead().ended;
+        keys.sort_unstable();
+        keys.dedup();
+        let spaces: Vec<i16> = keys.iter().map(|key| i16::from(key[0])).collect();
+        let names: Vec<Vec<u8>> = keys.iter().map(|key| key[1..].to_vec()).collect();
+        let values = || vec![Value::Smalls(spaces.clone()), Value::Blobs(names.clone())];
+        let found = if keys.is_empty() { Vec::new() } else { self.account.query(GET, values)? };
+        let mut rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = keys.into_iter().map(|key| (key, None)).collect();
+        for row in &found {
+            let space = u8::try_from(row.get::<_, i16>("space")).expect("it is one of those that were asked for");
+            let key = [&[space], row.get::<_, &[u8]>("name")].concat();
+            rows.insert(key, Some(row.get("payload")));
+        }
+        let mut ahead = self.ahead();
+        // A commit that ended meanwhile may have changed them.
+        if ahead.ended == ended {
+            ahead.rows = rows;
+        }
+        Ok(())
+    }
+
     /// Commits under the fence, whatever becomes of answers.
     pub(super) fn commit_fenced(&self, commits: &mut i64, commit: Commit<'_>) -> Result<(), ErrorKind> {
+        let done = self.try_commit(commits, commit);
+        let mut ahead = self.ahead();
+        ahead.ended += 1;
+        ahead.rows.clear();
+        done
+    }
+
+    fn try_commit(&self, commits: &mut i64, commit: Commit<'_>) -> Result<(), ErrorKind> {
         const COMMIT: &str = concat!(
             "with fence as (
                update rosterd.account set commits = commits + 1

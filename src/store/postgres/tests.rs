@@ -107,6 +107,39 @@ fn law_5_a_commit_whose_outcome_is_not_known_ends_the_tenure() {
 }
 
 #[test]
+fn what_is_read_ahead_is_what_is_there_until_something_is_written() {
+    let Some((database, one)) = fresh() else { return };
+    let rows = Rows::open(&one).unwrap();
+    rows.commit(put("a")).unwrap();
+    let key = |name: &str| Keyspace::Synced.key(name);
+    let get = |name: &str| rows.get(&key(name)).unwrap();
+    let ahead = || rows.read_ahead(&mut || ["a", "b", "a"].map(key).to_vec()).unwrap();
+    let there = get("a");
+    ahead();
+    assert!(there.is_some() && get("a") == there && get("b").is_none());
+    // They are not asked for again: no one else may write them.
+    database.sql("delete from rosterd.rows");
+    assert_eq!(get("a"), there);
+    ahead();
+    assert!(get("a").is_none());
+    rows.commit(put("b")).unwrap();
+    assert!(get("b").is_some());
+    let removed = |name: &str| {
+        let mut batch = Batch::default();
+        batch.remove(Keyspace::Synced, name);
+        batch
+    };
+    ahead();
+    rows.commit(removed("b")).unwrap();
+    assert!(get("b").is_none());
+    let mut bulk = rows.bulk_load();
+    bulk.add(put("a")).unwrap();
+    ahead();
+    bulk.commit().unwrap();
+    assert!(get("a").is_some());
+}
+
+#[test]
 fn law_5_a_tenure_of_another_timeline_commits_nothing() {
     let Some((database, one)) = fresh() else { return };
     let rows = Rows::open(&one).unwrap();
