@@ -15,7 +15,7 @@ use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, PermissionsExt as 
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, mkdirat, openat, readlinkat, statat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, mkdirat, openat, readlinkat, statat};
 use rustix::io::Errno;
 
 use crate::store::{Error, ErrorKind};
@@ -46,7 +46,7 @@ pub(in crate::store) fn create_state_dir(dir: &Path) -> Result<(), Error> {
 
 /// Whether this user may work on the state folder, as far as it is there. Changes nothing.
 pub(in crate::store) fn check_state_dir(dir: &Path) -> Result<(), Error> {
-    let looked = if is_root() { as_root(dir, false).map(drop) } else { Ok(()) };
+    let looked = if is_root() { as_root(dir, false).map(drop) } else { seen_by_user(dir) };
     match looked {
         Err(ErrorKind::Io(error)) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         looked => looked.map_err(|kind| Error { place: place(dir), kind }),
@@ -117,6 +117,25 @@ fn as_user(dir: &Path) -> Result<File, ErrorKind> {
         return Err(ErrorKind::NoFolder);
     }
     DirBuilder::new().recursive(true).mode(0o700).create(dir).and_then(|()| File::open(dir)).map_err(ErrorKind::from_io)
+}
+
+/// What [`as_user`] would meet, without making anything.
+fn seen_by_user(dir: &Path) -> Result<(), ErrorKind> {
+    let may = |dir: &Path| {
+        let rights = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        accessat(CWD, dir, rights, AtFlags::EACCESS).map_err(|error| ErrorKind::from_io(error.into()))
+    };
+    match fs::metadata(dir) {
+        Ok(found) if !found.is_dir() => Err(ErrorKind::NoFolder),
+        Ok(found) if found.uid() != rustix::process::geteuid().as_raw() => Err(ErrorKind::Owner { uid: found.uid() }),
+        Ok(_) => may(dir),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let dir = std::path::absolute(dir).map_err(ErrorKind::from_io)?;
+            // The folder in which it will be made.
+            dir.ancestors().find(|above| above.exists()).map_or(Ok(()), may)
+        }
+        Err(error) => Err(ErrorKind::from_io(error)),
+    }
 }
 
 /// A folder that only root may change, with all above it.

@@ -58,6 +58,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{listed}")),
         many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{listed}")),
     }];
+    findings.push(state_folder(&config));
     for ChannelTest { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
     }
@@ -96,6 +97,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         Verdict::Wrong => true,
     };
     Ok(if findings.iter().any(fails) { Exit::Failed } else { Exit::Done })
+}
+
+/// Whether what lies on this machine can be written: the state, or beside a database what may be lost.
+fn state_folder(config: &Config) -> Finding {
+    let home = &config.state.home;
+    let what = if home.folder().is_some() { "state folder" } else { "spill folder" };
+    let fits = || home.spill_dir().display().to_string();
+    Finding::of(what, home.check().map(|()| fits()).map_err(|error| chain(&error)))
 }
 
 /// Who may change more of a job's inbox than they need to.
