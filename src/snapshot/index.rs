@@ -13,6 +13,10 @@ use super::{dirty, pages};
 use crate::record::{JobName, Key, RemoteId};
 use crate::store::{self, Batch, Keyspace, MetaKey, Store, Table};
 
+/// So many keys are looked at before the table is, which is made then: ten numbers of one more digit and some that are gone lie
+/// between a number and the next.
+const NEAR: usize = 16;
+
 /// The pages of a job, by their first keys.
 const PAGES: Table<Key, ()> = Table::new(Keyspace::Pages);
 
@@ -127,14 +131,15 @@ impl Index {
         }
     }
 
-    /// The position of the key whose settled row has this digest. It is looked for at `near` first: rows that come in
-    /// order of key follow one another.
+    /// The position of the key whose settled row has this digest. It is looked for from `near` on first: rows that come in
+    /// order of key follow one another, and those in order of number nearly so (`E9`, `E10`).
     pub fn by_digest(&self, digest: u128, near: usize) -> Option<usize> {
         if digest == 0 {
             return None;
         }
-        if self.digests.get(near) == Some(&digest) {
-            return Some(near);
+        let next = self.digests.get(near..).unwrap_or_default().iter().take(NEAR);
+        if let Some(ahead) = next.into_iter().position(|other| *other == digest) {
+            return Some(near + ahead);
         }
         let table = self.by_digest.get_or_init(|| self.table());
         table.find(short(digest), |at| self.digests[*at as usize] == digest).map(|at| *at as usize)

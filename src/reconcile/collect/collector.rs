@@ -37,7 +37,7 @@ pub(crate) struct CollectedRows {
     /// Rows that may be anybody's.
     pub(crate) strays: StrayRows,
     /// By position of the index: the line of the unchanged row; 0 for none.
-    lines: Vec<u64>,
+    lines: Vec<u32>,
     /// The rows that count from a later day on, with that day.
     early: Vec<(u64, Key, Date)>,
 }
@@ -47,7 +47,7 @@ impl CollectedRows {
     pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, RowCounts)> {
         let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
         let unchanged =
-            unchanged.filter_map(|at| Some((self.lines[at], Key::new(index.entry(at).key)?, RowCounts::Now)));
+            unchanged.filter_map(|at| Some((self.lines[at].into(), Key::new(index.entry(at).key)?, RowCounts::Now)));
         let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), RowCounts::Now));
         let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), RowCounts::Never));
         let early = self.early.iter().map(|(line, key, from)| (*line, key.clone(), RowCounts::From(*from)));
@@ -74,7 +74,7 @@ pub(crate) struct Collector<'a> {
     rejected: Vec<(u64, Rejected)>,
     present: Present,
     /// By position of the index: the line of the unchanged row; 0 for none.
-    lines: Vec<u64>,
+    lines: Vec<u32>,
     read: Option<Read>,
 }
 
@@ -123,7 +123,8 @@ impl<'a> Collector<'a> {
                 && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
             {
                 self.present.mark(at);
-                self.lines[at] = row.line;
+                // No source has that many rows; what a reason says of a line is all that would be wrong.
+                self.lines[at] = u32::try_from(row.line).unwrap_or(u32::MAX);
                 return ControlFlow::Continue(());
             }
             match self.take(bound.read(row, Some(today)), (row, bound), digest) {
@@ -194,7 +195,7 @@ impl<'a> Collector<'a> {
             let unchanged = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
             if spoilt.contains(&key) {
                 strays.shared.insert(key.clone());
-                let lines = group.iter().map(|row| row.line).chain(unchanged.map(|at| self.lines[at])).collect();
+                let lines = group.iter().map(|row| row.line).chain(unchanged.map(|at| self.lines[at].into())).collect();
                 self.reject(&key, lines, &RowDefect::OtherRowUnusable);
                 unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
@@ -202,7 +203,7 @@ impl<'a> Collector<'a> {
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
-                _ => choose(group, unchanged.map(|at| (self.lines[at], known)), &job.seed_only, spill)?,
+                _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), &job.seed_only, spill)?,
             };
             match choice {
                 Choice::Correlation => continue,
@@ -297,7 +298,7 @@ impl<'a> Collector<'a> {
         self.candidates.retain(|candidate| !gone.contains(&candidate.line));
         self.left.retain(|_, statement| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
-        self.lines.iter_mut().filter(|line| gone.contains(line)).for_each(|line| *line = 0);
+        self.lines.iter_mut().filter(|line| gone.contains(&u64::from(**line))).for_each(|line| *line = 0);
     }
 
     fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &RowDefect) {
