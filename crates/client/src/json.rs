@@ -7,8 +7,6 @@ use serde_json::{Map, Number, Value};
 
 /// What is wrong where a name is there twice.
 pub(crate) const TWICE: &str = "a name is there twice";
-/// What is wrong with a number beyond all numbers.
-pub(crate) const NOT_FINITE: &str = "not a finite number";
 /// What is wrong where a list holds something else than objects.
 pub(crate) const NO_OBJECT: &str = "no object";
 
@@ -56,7 +54,7 @@ impl<'de> Visitor<'de> for Strict {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<Value, E> {
-        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom(NOT_FINITE))
+        Number::from_f64(number).map(Value::Number).ok_or_else(|| E::custom("not a finite number"))
     }
 
     fn visit_str<E>(self, text: &str) -> Result<Value, E> {

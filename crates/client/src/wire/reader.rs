@@ -10,10 +10,11 @@
 //! serde's derive (see the module above).
 
 use std::fmt;
+use std::marker::PhantomData;
 
 use serde::Serialize;
 use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
-use serde_json::{Map, Number, Value as Json};
+use serde_json::{Map, Value as Json};
 
 use super::value::{Fields, WireValue, flat, whole};
 use crate::RemoteId;
@@ -213,7 +214,7 @@ impl<'de> Visitor<'de> for Object<'_> {
     }
 
     fn visit_f64<E: serde::de::Error>(self, number: f64) -> Result<bool, E> {
-        Number::from_f64(number).map(|_| false).ok_or_else(|| E::custom(json::NOT_FINITE))
+        Strict.visit_f64(number).map(|_| false)
     }
 
     fn visit_str<E>(self, _: &str) -> Result<bool, E> {
@@ -222,13 +223,13 @@ impl<'de> Visitor<'de> for Object<'_> {
 }
 
 /// The objects of a list, and the position of the first item that is none or can't be read, with the reason.
-pub(crate) struct List<T>(std::marker::PhantomData<T>);
+pub(crate) struct List<T>(PhantomData<T>);
 
 impl<T: Wire> List<T> {
     /// Reads a document that is a list; the outer error says that it is no JSON, the inner one names an item.
     pub(crate) fn read(bytes: &[u8]) -> Result<Result<Vec<T>, (usize, &'static str)>, serde_json::Error> {
         let mut deserializer = serde_json::Deserializer::from_slice(bytes);
-        let list = deserializer.deserialize_seq(Self(std::marker::PhantomData))?;
+        let list = deserializer.deserialize_seq(Self(PhantomData))?;
         deserializer.end()?;
         Ok(list)
     }
