@@ -137,8 +137,8 @@ impl Index {
         if digest == 0 {
             return None;
         }
-        let next = self.digests.get(near..).unwrap_or_default().iter().take(NEAR);
-        if let Some(ahead) = next.into_iter().position(|other| *other == digest) {
+        let mut next = self.digests.get(near..).unwrap_or_default().iter().take(NEAR);
+        if let Some(ahead) = next.position(|other| *other == digest) {
             return Some(near + ahead);
         }
         let table = self.by_digest.get_or_init(|| self.table());

@@ -69,8 +69,9 @@ pub(crate) fn classify(
     for (at, candidate) in context.candidates.iter().enumerate() {
         if at % READ_AHEAD == 0 {
             let last = context.candidates.len().min(at + READ_AHEAD);
-            let claims = &classifier.claims;
-            context.store.read_ahead(|next| (at..last).for_each(|at| claims.will_get(next, at, context)))?;
+            let (claims, all) = (&classifier.claims, classifier.names.concern());
+            let asked = || (at..last).filter(|at| all || narrow.has(&context.candidates[*at].key));
+            context.store.read_ahead(|next| asked().for_each(|at| claims.will_get(next, at, context)))?;
         }
         if narrow.has(&candidate.key) {
             classifier.one(at, candidate, remember)?;

@@ -33,7 +33,7 @@ impl Engine for Rows {
         if !self.may_have_rows(space).map_err(|kind| self.error(kind))? {
             return Ok(None);
         }
-        if let Some(row) = self.ahead().get(key) {
+        if let Some(row) = self.ahead().rows.get(key) {
             return row.as_ref().map(|row| self.payload(key, row)).transpose();
         }
         let values = || vec![Value::Small(i16::from(key[0])), Value::Bytes(key[1..].to_vec())];

@@ -46,16 +46,9 @@ pub(in crate::store) struct Rows {
 /// tenure, the only one that writes, makes them void.
 #[derive(Default)]
 pub(super) struct AheadRows {
-    rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
+    pub(super) rows: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
     /// How many commits came to an end.
     ended: u64,
-}
-
-impl AheadRows {
-    /// What is known of a row, and whether it is.
-    pub(super) fn get(&self, key: &[u8]) -> Option<&Option<Vec<u8>>> {
-        self.rows.get(key)
-    }
 }
 
 /// Rows that change with a commit.
@@ -107,19 +100,17 @@ impl Rows {
     }
 
     /// Reads rows that are asked for next. They replace those that were read so before.
-    pub(super) fn load_ahead(&self, mut keys: Vec<Vec<u8>>) -> Result<(), ErrorKind> {
+    pub(super) fn load_ahead(&self, keys: Vec<Vec<u8>>) -> Result<(), ErrorKind> {
         const GET: &str = "select w.space, w.name, r.payload
               from unnest($2::smallint[], $3::bytea[]) as w(space, name)
               join rosterd.rows r on r.account = $1 and r.space = w.space and r.name = w.name
                and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = w.space), 0)";
         let ended = self.ahead().ended;
-        keys.sort_unstable();
-        keys.dedup();
-        let spaces: Vec<i16> = keys.iter().map(|key| i16::from(key[0])).collect();
-        let names: Vec<Vec<u8>> = keys.iter().map(|key| key[1..].to_vec()).collect();
-        let values = || vec![Value::Smalls(spaces.clone()), Value::Blobs(names.clone())];
-        let found = if keys.is_empty() { Vec::new() } else { self.account.query(GET, values)? };
         let mut rows: BTreeMap<Vec<u8>, Option<Vec<u8>>> = keys.into_iter().map(|key| (key, None)).collect();
+        let spaces: Vec<i16> = rows.keys().map(|key| i16::from(key[0])).collect();
+        let names: Vec<Vec<u8>> = rows.keys().map(|key| key[1..].to_vec()).collect();
+        let values = || vec![Value::Smalls(spaces.clone()), Value::Blobs(names.clone())];
+        let found = if rows.is_empty() { Vec::new() } else { self.account.query(GET, values)? };
         for row in &found {
             let space = u8::try_from(row.get::<_, i16>("space")).expect("it is one of those that were asked for");
             let key = [&[space], row.get::<_, &[u8]>("name")].concat();
