@@ -119,20 +119,20 @@ fn as_user(dir: &Path) -> Result<File, ErrorKind> {
     DirBuilder::new().recursive(true).mode(0o700).create(dir).and_then(|()| File::open(dir)).map_err(ErrorKind::from_io)
 }
 
-/// What [`as_user`] would meet, without making anything.
+/// What a command of this user would meet. Makes nothing.
 fn seen_by_user(dir: &Path) -> Result<(), ErrorKind> {
-    let may = |dir: &Path| {
-        let rights = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+    let may = |dir: &Path, rights: Access| {
         accessat(CWD, dir, rights, AtFlags::EACCESS).map_err(|error| ErrorKind::from_io(error.into()))
     };
     match fs::metadata(dir) {
         Ok(found) if !found.is_dir() => Err(ErrorKind::NoFolder),
         Ok(found) if found.uid() != rustix::process::geteuid().as_raw() => Err(ErrorKind::Owner { uid: found.uid() }),
-        Ok(_) => may(dir),
+        Ok(_) => may(dir, Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK),
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             let dir = std::path::absolute(dir).map_err(ErrorKind::from_io)?;
             // The folder in which it will be made.
-            dir.ancestors().find(|above| above.exists()).map_or(Ok(()), may)
+            let above = dir.ancestors().find(|above| above.exists());
+            above.map_or(Ok(()), |above| may(above, Access::WRITE_OK | Access::EXEC_OK))
         }
         Err(error) => Err(ErrorKind::from_io(error)),
     }
