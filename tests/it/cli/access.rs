@@ -264,21 +264,28 @@ fn as_nobody(world: &World, arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
+fn closed(bits: u32) -> World {
+    let world = in_a_folder(OfAFolder::Rights);
+    fs::create_dir(world.state()).unwrap();
+    mode(&world.state(), bits);
+    world
+}
+
 #[test]
 fn fault_18_a_state_folder_without_leave_to_write_exits_2_with_its_path() {
     for bits in [0o500, 0o000] {
-        let closed = || {
-            let world = in_a_folder(OfAFolder::Rights);
-            fs::create_dir(world.state()).unwrap();
-            mode(&world.state(), bits);
-            world
-        };
-        let world = closed();
+        let world = closed(bits);
         let Some(mut command) = as_nobody(&world, &["sync"]) else { return };
         let ran = run(&mut command).expect(2);
         assert!(ran.err.contains(world.state().to_str().unwrap()), "{bits:o}: {ran:?}");
         assert_eq!(world.service().requests(), []);
-        let world = closed();
+    }
+}
+
+#[test]
+fn fault_18_check_names_a_state_folder_without_leave_to_write() {
+    for bits in [0o500, 0o000] {
+        let world = closed(bits);
         let Some(mut check) = as_nobody(&world, &["check", "--offline", "--json"]) else { return };
         let checks = run(&mut check).expect(1).json();
         let own = checks["checks"].as_array().unwrap().iter().find(|check| check["what"] == "state folder").unwrap();

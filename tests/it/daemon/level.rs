@@ -1,7 +1,7 @@
 //! A daemon that goes on for long keeps nothing open; `cargo bench --bench soak` measures the same over 2,000 runs.
 
 use std::fs;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::net::UnixListener;
 
 use rustix::process::Signal;
@@ -67,12 +67,13 @@ fn a_state_in_a_folder_asks_no_database_for_anything() {
     let world = World::of(Config::served("", "").in_a_folder(OfAFolder::Place));
     world.csv(people(0..20));
     // Where a program that looks for PostgreSQL by itself would find it.
-    let socket = UnixListener::bind(world.dir().join(".s.PGSQL.5432")).unwrap();
-    let port = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    [&socket.set_nonblocking(true), &port.set_nonblocking(true)].iter().for_each(|set| assert!(set.is_ok()));
-    let address = port.local_addr().unwrap().port().to_string();
+    let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+    let port = tcp.local_addr().unwrap().port().to_string();
+    let socket = UnixListener::bind(world.dir().join(format!(".s.PGSQL.{port}"))).unwrap();
+    tcp.set_nonblocking(true).unwrap();
+    socket.set_nonblocking(true).unwrap();
     let daemon = world.daemon_with(&["run"], |command| {
-        command.env("PGHOST", world.dir()).env("PGHOSTADDR", "127.0.0.1").env("PGPORT", address);
+        command.env("PGHOST", world.dir()).env("PGHOSTADDR", "127.0.0.1").env("PGPORT", port);
     });
     let service = world.service().url().rsplit(':').next().unwrap().trim_end_matches("/v1").parse::<u16>().unwrap();
     let mut met = 0;
@@ -88,5 +89,5 @@ fn a_state_in_a_folder_asks_no_database_for_anything() {
     }
     assert!(met > 0, "no connection was seen, not even to the service");
     assert!(daemon.stop().success());
-    assert!(socket.accept().is_err() && port.accept().is_err(), "a database was asked for something");
+    assert!(socket.accept().is_err() && tcp.accept().is_err(), "a database was asked for something");
 }
