@@ -15,7 +15,7 @@ use super::commands::{
 use super::ui::{Exit, Failure, Message, Ui};
 use super::{demo, help, log};
 use crate::daemon::{Call, Caller, Commands, Reached, ReplyStream};
-use crate::history::on_behalf_of;
+use crate::history::{on_behalf_of, user_at};
 
 /// The stack of every thread, as large as that of the first one: in the daemon a command of a caller has a thread of its own.
 const STACK_BYTES: usize = 8 * 1024 * 1024;
@@ -179,7 +179,11 @@ impl Commands for CommandHandler {
             }
         };
         let ui = Ui::over(back.clone(), call.paints).asked_by(&arguments);
-        let user = caller.name(&call);
+        let user = match reached.engine.setup().config.state.home.relay() {
+            // One of another machine is named with that.
+            Some(relay) if !caller.is_remote() => user_at(&caller.name(&call), relay.node()),
+            _ => caller.name(&call),
+        };
         let command = arguments.command.name();
         tracing::info!(command, user, "{user} called `rosterd {command}`");
         let result = if arguments.command.works_at_the_daemon() {

@@ -36,4 +36,4 @@ pub use query::{Decisions, Event, HistoryQuery, PastRun};
 pub use retention::Retention;
 pub use run_history::RunHistory;
 pub use tally::Tally;
-pub use user::{acting_user, on_behalf_of, on_page_for, user_named, user_of};
+pub use user::{acting_user, on_behalf_of, on_page_for, set_node, user_at, user_named, user_of};

@@ -18,13 +18,31 @@ struct Acting {
 /// The way of a decision that was made in a browser.
 const PAGE: &str = "page";
 
+/// What this machine is called among those that share a state; not set where none does.
+static NODE: OnceLock<String> = OnceLock::new();
+
 /// The user of this machine on whose behalf the program runs: by name where it has one, and with the user who called
 /// `sudo`, where one did. It names who used the program in good faith; it is no proof against who did not. It stays the
-/// user of the first call, even if the process becomes another user later.
+/// user of the first call, even if the process becomes another user later. Where several machines share a state, that user
+/// is named with this machine, as `USER@NODE`.
 pub fn acting_user() -> String {
     static USER: OnceLock<String> = OnceLock::new();
     let own = || user_named(rustix::process::getuid().as_raw(), std::env::var("SUDO_USER").ok().as_deref());
-    ACTING.try_with(|acting| acting.user.clone()).unwrap_or_else(|_| USER.get_or_init(own).clone())
+    let named = || match NODE.get() {
+        Some(node) => user_at(USER.get_or_init(own), node),
+        None => USER.get_or_init(own).clone(),
+    };
+    ACTING.try_with(|acting| acting.user.clone()).unwrap_or_else(|_| named())
+}
+
+/// From now on [`acting_user`] names the user of this process with this machine.
+pub fn set_node(node: &str) {
+    NODE.get_or_init(|| node.to_owned());
+}
+
+/// A user of one of several machines.
+pub fn user_at(user: &str, node: &str) -> String {
+    format!("{user}@{node}")
 }
 
 /// Does `work` for another user than that of this process: one who asked for it over a socket. Decisions are taken deep

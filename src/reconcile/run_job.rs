@@ -17,7 +17,7 @@ use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
 use super::model::error::Error;
-use super::model::job_plan::{Block, For, JobPlan, joined};
+use super::model::job_plan::{Block, For, JobPlan};
 use super::model::job_state::JobState;
 use super::model::part_draft::PartDraft;
 use super::model::reason::{Reason, ReasonKind};
@@ -228,8 +228,7 @@ async fn commit_and_send(
     for run in &mut *parts {
         run.drained.notes.extend(warnings::notes(context.client, store, run.part, &run.drained)?);
     }
-    // A dropped file is done with only when all of it is sent, so it is read once more.
-    let will_resume = context.watch.will_resume() && job.inbox.is_none();
+    let will_resume = context.watch.will_resume();
     let preempted = |run: &mut PartRun<'_>| run.drained.excuse(|reason| *reason == StopReason::Interrupted);
     let left: Vec<usize> =
         parts.iter_mut().filter(|_| will_resume).filter_map(preempted).map(|(_, left)| left).collect();
@@ -340,14 +339,9 @@ impl<'a> PartRun<'a> {
     /// What it came to.
     pub(crate) fn done(self, store: &Store) -> Result<Part, Error> {
         let held = self.plan.held.iter().map(|held| (held.key.clone(), held.reason.clone())).chain(self.waits);
-        let mut reasons: Vec<Reason> = self.plan.blocked.iter().map(Block::reason).chain(self.blocked).collect();
-        let blocked = match reasons.len() {
-            0 | 1 => reasons.pop(),
-            _ => joined(reasons.into_iter().map(|reason| reason.text)).map(Reason::from),
-        };
         Ok(Part {
             held: held.collect(),
-            blocked,
+            blocked: self.plan.blocked.iter().map(Block::reason).chain(self.blocked).collect(),
             notes: self.session.and_then(|session| session.unlooked).into_iter().collect(),
             plan: self.plan,
             drained: self.drained,

@@ -331,19 +331,9 @@ fn reasons(job: &JobView) -> Vec<String> {
     let inbox = job.inbox.as_ref().and_then(|inbox| inbox.as_ref().err());
     let inbox = inbox.map(|error| format!("the inbox can't be looked at: {error}"));
     let paused = job.paused.as_ref().map(|pause| redact(&pause.reason()));
-    // What is true now comes first; the last run may have said the same.
-    let is_said = |reason: &&Reason| match reason.kind {
-        ReasonKind::Paused => job.paused.is_some(),
-        // What is held is listed below, all of it.
-        ReasonKind::Held => !job.held_by.is_empty(),
-        ReasonKind::Stale | ReasonKind::Late => job.overdue.as_ref().is_some_and(|now| now.kind == reason.kind),
-        ReasonKind::Rejected
-        | ReasonKind::BadValues
-        | ReasonKind::Parked
-        | ReasonKind::Incomplete
-        | ReasonKind::Other => false,
-    };
-    let reasons = job.reasons.iter().filter(|reason| !is_said(reason)).map(|reason| redact(reason));
+    // What is held is listed below, all of it.
+    let is_listed = |reason: &&Reason| reason.kind == ReasonKind::Held && !job.held_by.is_empty();
+    let reasons = job.reasons_besides().filter(|reason| !is_listed(reason)).map(|reason| redact(reason));
     overdue.chain(inbox).chain(paused).chain(reasons).collect()
 }
 

@@ -272,6 +272,20 @@ impl Budget {
 }
 
 impl JobView {
+    /// Why the last run did not end as done, without what is shown of the job anyway because it is true now.
+    pub fn reasons_besides(&self) -> impl Iterator<Item = &Reason> {
+        self.reasons.iter().filter(|reason| match reason.kind {
+            ReasonKind::Paused => self.paused.is_none(),
+            ReasonKind::Stale | ReasonKind::Late => self.overdue.as_ref().is_none_or(|now| now.kind != reason.kind),
+            ReasonKind::Held
+            | ReasonKind::Rejected
+            | ReasonKind::BadValues
+            | ReasonKind::Parked
+            | ReasonKind::Incomplete
+            | ReasonKind::Other => true,
+        })
+    }
+
     fn of(remembered: RememberedJob, job: &Job, seen: LiveJobState, now: Timestamp) -> Self {
         let LiveJobState { next, late_from, running } = seen;
         let RememberedJob { state, recent, known, held, held_set, held_by, on_site, queued, requests, parked, .. } =

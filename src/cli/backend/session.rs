@@ -13,6 +13,7 @@ use crate::cli::ui::{Failure, Message, Ui};
 use crate::clock::Clock;
 use crate::config::{Config, Job, Needs, nearest};
 use crate::daemon::{TargetGuard, client_for_command};
+use crate::history::set_node;
 use crate::reconcile::{self, Context, KeyFilter};
 use crate::record::{Key, Target};
 
@@ -44,6 +45,10 @@ fn used(ui: &Ui, host: &Backend, mut config: Arc<Config>) -> Result<Arc<Config>,
     config.warnings.iter().for_each(|warning| ui.warn(warning));
     if matches!(host, Backend::Here(_)) {
         become_owner(Arc::make_mut(&mut config))?;
+        // What this process decides is seen on other machines too.
+        if let Some(relay) = config.state.home.relay() {
+            set_node(relay.node());
+        }
     }
     Ok(config)
 }

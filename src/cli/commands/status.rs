@@ -161,7 +161,10 @@ fn lines(ui: &Ui, config: &Config, views: &[JobView]) {
                     last.counts.deleted,
                     last.counts.unchanged,
                 ));
-                last.reason.iter().for_each(|reason| ui.line(format!("  {}", sanitize(reason))));
+                let reasons: Vec<String> = view.reasons_besides().map(|reason| sanitize(&reason.text)).collect();
+                if !reasons.is_empty() {
+                    ui.line(format!("  {}", reasons.join("; ")));
+                }
             }
         }
         if let Some(pause) = &view.paused {

@@ -50,7 +50,7 @@ fn database(state: &Section<'_>, url: &str) -> Option<Home> {
     };
     let password =
         password.filter(|secret| !matches!(secret, crate::secret::SecretSource::Missing(_)) || names_one(state));
-    let options = DatabaseOptions { url: url.to_owned(), password, ca_file: state.path("ca_file") };
+    let options = DatabaseOptions { url: url.to_owned(), password, ca_file: state.ca_file() };
     let ground = state.ground;
     let spill_dir = || {
         let standard = PathBuf::from(SPILL_DIR);

@@ -251,6 +251,14 @@ fn the_status_page_answers_on_this_machine_by_default() {
     );
 }
 
+#[cfg(feature = "postgres")]
+#[test]
+fn certificates_for_a_database_are_looked_for_also_where_it_is_on_this_machine() {
+    let state = "[state]\nurl = \"postgresql://rosterd@localhost/rosterd\"\nca_file = \"none.pem\"\n";
+    let found = Place::with(&format!("{API}{state}{JOB}")).load(&[]).unwrap_err();
+    assert!(found.len() == 1 && found[0].starts_with("config.toml:8: state.ca_file: there is no file "), "{found:?}");
+}
+
 #[test]
 fn receivers_of_notices_are_checked_and_their_addresses_are_shown_nowhere() {
     let whole = "[notify]\nwebhook = \"https://chat.example.com/hook/canary1\"\nheartbeat = \"http://127.0.0.1:1/canary2?x=1\"\n\

@@ -15,6 +15,7 @@ use super::client::Answer;
 use super::frame::FrameKind;
 use crate::config::CallerConfig;
 use crate::daemon::shutdown::GRACE;
+use crate::history::user_at;
 use crate::store::{self, AnswerPart, Holder, HolderRequest, Look, PART_BYTES, Relay, RequestKind, SILENT_MAX, Stage};
 
 /// How long a worker may take to begin what it is asked.
@@ -119,7 +120,7 @@ fn request(call: &Call, caller: &Caller, relay: &dyn Relay) -> HolderRequest {
     let (by, is_privileged) = (caller.name(call), caller.is_privileged());
     let written = WrittenCall { call: call.clone(), brought, is_privileged };
     let call = serde_json::to_vec(&written).expect("a call has a form as JSON");
-    HolderRequest { kind: RequestKind::Command, call, by: format!("{by}@{}", relay.node()) }
+    HolderRequest { kind: RequestKind::Command, call, by: user_at(&by, relay.node()) }
 }
 
 /// Whether the database did not take a request, so that no worker can have seen it.

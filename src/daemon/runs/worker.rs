@@ -98,8 +98,8 @@ async fn sync(
     let again = job.schedule.as_ref().filter(|_| job.inbox.is_none());
     let again = again.and_then(|schedule| schedule.next_after(engine.clock().now(), &job.time_zone));
     let (clock, begun, sending) = (engine.clock(), Instant::now(), OnceLock::new());
-    let (jobs, is_inbox) = ([job], job.inbox.is_some());
-    let other = PreemptionPolicy { ending, place, is_inbox, again, clock, begun, sending };
+    let jobs = [job];
+    let other = PreemptionPolicy { ending, place, again, clock, begun, sending };
     let watch = engine.attend(&jobs, &other);
     watch.begin(&job.name);
     let store = match engine.store().await {
@@ -126,9 +126,7 @@ fn broken(engine: &DaemonState, job: &JobName, reason: &str) {
 struct PreemptionPolicy<'a> {
     ending: &'a CancelToken,
     place: &'a RunPlace,
-    /// Whether it is of a dropped file, which is done with only when all of it is sent.
-    is_inbox: bool,
-    /// The next time of the job's schedule, by this clock.
+    /// The next time of the job's schedule, by this clock; none for an inbox, whose files are read when they come.
     again: Option<Timestamp>,
     clock: &'a Clock,
     begun: Instant,
@@ -144,8 +142,7 @@ impl PreemptionPolicy<'_> {
         let Some(sending) = self.sending.get() else { return false };
         let sent_for = sending.elapsed();
         let is_due = self.again.is_some_and(|again| again <= self.clock.now());
-        let is_wanted = || !self.is_inbox && self.place.is_wanted();
-        (is_due || is_wanted()) && sent_for >= SENDS_MIN && sent_for >= sending.duration_since(self.begun)
+        (is_due || self.place.is_wanted()) && sent_for >= SENDS_MIN && sent_for >= sending.duration_since(self.begun)
     }
 }
 

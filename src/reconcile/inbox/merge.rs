@@ -33,6 +33,7 @@ fn followed(mut merged: Report, later: Report) -> Report {
     }
     merged.complete &= later.complete;
     merged.interrupted |= later.interrupted;
+    merged.details.preempted |= later.details.preempted;
     merged.reasons.extend(later.reasons);
     merged.rejections.extend(later.rejections);
     merged.bad_values.extend(later.bad_values);

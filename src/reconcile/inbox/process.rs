@@ -224,7 +224,8 @@ impl<'a> InboxRun<'a> {
                 report.details.note = Some(FileNote::TooFew);
                 (report, Some(Destination::Failed))
             }
-            Ok(report) if report.status == Status::Failed || is_paused => (report, None),
+            // It is done with only when all of it is sent, so it is read once more.
+            Ok(report) if report.status == Status::Failed || report.details.preempted || is_paused => (report, None),
             Ok(report) => (report, Some(Destination::Processed)),
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Destination::Failed);

@@ -112,7 +112,8 @@ impl JobPlan {
 
     /// Why nothing is sent, where it is so, in words.
     pub fn blocked_by(&self) -> Option<String> {
-        joined(self.blocked.iter().map(Block::to_string))
+        let reasons: Vec<String> = self.blocked.iter().map(Block::to_string).collect();
+        (!reasons.is_empty()).then(|| reasons.join("; "))
     }
 
     /// Whether nothing is taken from the source.
@@ -139,12 +140,6 @@ impl JobPlan {
             ..self
         }
     }
-}
-
-/// Some reasons as one.
-pub(crate) fn joined(reasons: impl Iterator<Item = String>) -> Option<String> {
-    let reasons: Vec<String> = reasons.collect();
-    (!reasons.is_empty()).then(|| reasons.join("; "))
 }
 
 /// Why nothing of a plan is sent.

@@ -20,7 +20,7 @@ pub(crate) struct Part {
     /// What waits for a person, and why.
     pub(crate) held: Vec<(Key, HoldReason)>,
     /// Why nothing is sent, or no more.
-    pub(crate) blocked: Option<Reason>,
+    pub(crate) blocked: Vec<Reason>,
     /// Further things worth knowing of the run.
     pub(crate) notes: Vec<String>,
     pub(crate) parked: Vec<(Key, Action, String)>,
@@ -265,7 +265,7 @@ fn undelivered(parts: &[Part]) -> impl Iterator<Item = &StopReason> {
 }
 
 fn status(parts: &[Part], reasons: &[Reason]) -> Status {
-    let waits = |part: &Part| !part.held.is_empty() || part.blocked.is_some();
+    let waits = |part: &Part| !part.held.is_empty() || !part.blocked.is_empty();
     if undelivered(parts).next().is_some() || parts.iter().any(|part| part.drained.stopped.is_some()) {
         Status::Failed
     } else if parts.iter().any(waits) {
@@ -302,8 +302,11 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
         let kind = if matches!(reason, StopReason::Paused(_)) { ReasonKind::Paused } else { ReasonKind::Other };
         reasons.push(kind.because(reason.to_string()));
     }
-    let holds: BTreeSet<&Reason> = parts.iter().filter_map(|part| part.blocked.as_ref()).collect();
-    reasons.extend(holds.into_iter().cloned());
+    for reason in parts.iter().flat_map(|part| &part.blocked) {
+        if !reasons.contains(reason) {
+            reasons.push(reason.clone());
+        }
+    }
     let held = parts.iter().flat_map(|part| &part.held);
     let held: BTreeSet<String> = held.map(|(_, reason)| reason.to_string()).collect();
     let held = some(held.iter().map(String::as_str).collect());

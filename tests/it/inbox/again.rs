@@ -1,10 +1,55 @@
 //! A file that was read before, and one that is older than the last.
 
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Inbox, LEAVE_AT_ONCE, reason_has, world};
+use rosterd::clock::Clock;
+use rosterd::push::Outcome;
+use rosterd::queue::Change;
+use rosterd::reconcile::{RunObserver, Stage, Status};
+use rosterd::record::JobName;
+
+use super::{Inbox, LEAVE_AT_ONCE, reason_has, three, world};
 use crate::support::{Ran, people};
+
+/// Asks a run to stop for another once this number of changes was sent.
+struct PreemptAfter(AtomicUsize);
+
+impl RunObserver for PreemptAfter {
+    fn stage(&self, _: &JobName, _: Stage) {}
+
+    fn outcome(&self, _: &Change, _: &Outcome) {
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+    }
+
+    fn interrupted(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == 0
+    }
+
+    fn will_resume(&self) -> bool {
+        true
+    }
+}
+
+#[test]
+fn a_file_whose_run_is_preempted_stays_and_is_reported_as_a_whole_once_it_is_sent() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    inbox.drop("staff.csv", people(1..40));
+    let ran = world.sync_watched(&Clock::system(), &PreemptAfter(AtomicUsize::new(5)));
+    assert!(ran.details.preempted && ran.status != Status::Failed, "{ran:?}");
+    assert!(ran.reason().unwrap().contains("wait for the next run"), "{ran:?}");
+    assert!((5..39).contains(&ran.counts.created), "{ran:?}");
+    assert_eq!((inbox.waiting(), inbox.names("processed")), (vec!["staff.csv".to_owned()], vec![]));
+    let rest = world.sync_watched(&Clock::system(), &PreemptAfter(AtomicUsize::new(39)));
+    assert_eq!((rest.status, ran.counts.created + rest.counts.created), (Status::Done, 39), "{rest:?}");
+    assert_eq!(world.count("staff.create"), 39);
+    assert_eq!((inbox.waiting(), inbox.names("processed")), (vec![], three("staff.csv").to_vec()));
+    let table = inbox.text("processed", ".report.csv");
+    assert_eq!(table.matches(",added,").count(), 39, "{table}");
+    world.expect_people(1..40);
+}
 
 #[test]
 fn fault_94_the_same_file_again_is_skipped_and_an_older_one_is_held() {

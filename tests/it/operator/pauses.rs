@@ -27,7 +27,9 @@ fn while_all_is_paused_nothing_is_sent_and_everything_says_so() {
     assert!(world.plan().expect(0).job()["held"]["reason"].as_str().unwrap().contains("rosterd resume"));
     let status = world.run(&["status", "--json"]).job();
     assert_eq!((&status["queued"], status["paused"]["since"].is_string()), (&json!(2), true), "{status}");
-    assert!(world.run(&["status"]).out.contains("paused since"));
+    let shown = world.run(&["status"]).out;
+    assert_eq!(shown.matches("paused since").count(), 1, "{shown}");
+    assert!(shown.contains("2 changes wait"), "{shown}");
     assert_eq!(world.service().writes(), before);
 
     world.run(&["resume"]).expect(0);

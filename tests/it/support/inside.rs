@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 use rosterd::api::{Client, SharedBudget};
 use rosterd::clock::Clock;
 use rosterd::config::Config;
-use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report};
+use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report, RunObserver};
 use rosterd::store::{Error, ErrorKind, Home, Store};
 
 use super::daemon::eventually;
@@ -91,8 +91,18 @@ impl Site {
 
 /// One run of all jobs in this process.
 pub(crate) async fn run(config: &Config, client: &Client, clock: &Clock, narrow: &KeyFilter) -> Vec<Report> {
+    watched_run(config, client, clock, narrow, &NoObserver).await
+}
+
+async fn watched_run(
+    config: &Config,
+    client: &Client,
+    clock: &Clock,
+    narrow: &KeyFilter,
+    watch: &dyn RunObserver,
+) -> Vec<Report> {
     let store = Opened(Some(begin_tenure(config)));
-    let context = Context { config, client, store: &store, clock, watch: &NoObserver };
+    let context = Context { config, client, store: &store, clock, watch };
     let jobs: Vec<_> = config.jobs.iter().collect();
     reconcile::sync(&context, &jobs, narrow).await.unwrap()
 }
@@ -100,9 +110,14 @@ pub(crate) async fn run(config: &Config, client: &Client, clock: &Clock, narrow:
 impl World {
     /// One run of the only job, at the time of `clock`.
     pub(crate) fn sync_at(&self, clock: &Clock) -> Report {
+        self.sync_watched(clock, &NoObserver)
+    }
+
+    /// The same, under the eyes of an observer that may interrupt it.
+    pub(crate) fn sync_watched(&self, clock: &Clock, watch: &dyn RunObserver) -> Report {
         let config = self.checked();
         let client = Client::new(&config.api, clock).unwrap();
-        self.runtime.block_on(run(&config, &client, clock, &KeyFilter::default())).remove(0)
+        self.runtime.block_on(watched_run(&config, &client, clock, &KeyFilter::default(), watch)).remove(0)
     }
 
     /// One run of the only job, that long ago.

@@ -154,6 +154,27 @@ fn every_command_answers_alike_wherever_it_is_given() {
     assert_eq!(requests(&world), "0", "nothing is left of what was asked");
 }
 
+#[test]
+fn who_decides_is_named_with_the_machine_whether_a_worker_has_the_account_or_none() {
+    if !postgres::is_there() {
+        return;
+    }
+    let world = World::of(Config::served("", "").in_database());
+    elsewhere(&world, &["pause"]).expect(0);
+    let shown = elsewhere(&world, &["status"]).out;
+    assert!(shown.contains("@other; `rosterd resume` lets"), "{shown}");
+    let _daemon = world.daemon_with(&["run"], |command| {
+        command.env("ROSTERD__STATE__NODE", "own");
+    });
+    world.run(&["resume"]).expect(0);
+    elsewhere(&world, &["pause", "staff"]).expect(0);
+    let history = world.run(&["history", "--json"]).expect(0).json();
+    let decisions = history["events"].as_array().unwrap().iter().filter(|one| one["what"] == "decision");
+    let nodes: Vec<&str> = decisions.map(|one| one["by"].as_str().unwrap().split_once('@').unwrap().1).collect();
+    assert_eq!(nodes.len(), 3, "{history}");
+    assert_eq!((nodes.iter().filter(|node| **node == "own").count(), nodes.contains(&"other")), (1, true), "{nodes:?}");
+}
+
 /// Whether a worker has the account is asked before, with the same body.
 #[test]
 fn a_body_from_standard_input_is_sent_whole_where_no_worker_has_the_account() {
