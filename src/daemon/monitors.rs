@@ -164,7 +164,11 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
     let mut events = engine.events();
     // An earlier process may have left something untold.
     let mut look = true;
+    let mut looked = Instant::now();
     loop {
+        if look {
+            looked = Instant::now();
+        }
         if let Some(teller) = &mut teller {
             if look {
                 match gather(&engine).await {
@@ -182,6 +186,7 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
         }
         let now = engine.clock().now();
         let due = teller.as_ref().and_then(|teller| teller.due_in(now)).unwrap_or(LOOK_EVERY);
+        let wait = due.clamp(DELIVER_EVERY, LOOK_EVERY).min(LOOK_EVERY.saturating_sub(looked.elapsed()));
         look = tokio::select! {
             event = events.recv() => match event {
                 Ok(Event::Reloaded) => {
@@ -194,12 +199,20 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
                     }
                     true
                 }
-                Ok(Event::Ready | Event::Ended { .. } | Event::Decided | Event::Refused { .. } | Event::Page)
+                Ok(
+                    Event::Ready
+                    | Event::Ended { .. }
+                    | Event::Broken { .. }
+                    | Event::Decided
+                    | Event::Refused { .. }
+                    | Event::Page,
+                )
                 | Err(RecvError::Lagged(_)) => true,
-                Ok(_) => false,
+                // Events that follow each other closely must not put it off.
+                Ok(_) => looked.elapsed() >= LOOK_EVERY,
                 Err(RecvError::Closed) => return,
             },
-            () = tokio::time::sleep(due.clamp(DELIVER_EVERY, LOOK_EVERY)) => due >= LOOK_EVERY,
+            () = tokio::time::sleep(wait) => looked.elapsed() >= LOOK_EVERY,
         };
     }
 }

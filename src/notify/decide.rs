@@ -111,7 +111,7 @@ pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<
     }
     if snapshot.is_full != told.disk_full {
         let (event, text) = if snapshot.is_full {
-            (NoticeKind::DiskFull, "the disk of rosterd's state is full: nothing is sent before 8 MiB are free")
+            (NoticeKind::DiskFull, "the disk of rosterd's state is full: nothing is sent before there is room")
         } else {
             (NoticeKind::Recovered, "the disk of rosterd's state has room again")
         };

@@ -232,7 +232,7 @@ impl StatusPage {
 fn alerts(snapshot: &Snapshot) -> Vec<Alert> {
     let when = |at: Timestamp| Some(When::new(at, snapshot.at, &TimeZone::UTC));
     let full = snapshot.is_full.then(|| Alert {
-        text: "The disk of the state is full: nothing is sent before 8 MiB are free.".to_owned(),
+        text: "The disk of the state is full: nothing is sent before there is room.".to_owned(),
         since: None,
         help: help::machine(),
     });

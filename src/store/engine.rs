@@ -46,6 +46,9 @@ pub(super) trait Engine: Send + Sync {
     /// Whether there is no room to write to speak of.
     fn is_full(&self) -> bool;
 
+    /// Whether a run may try to write.
+    fn may_have_room(&self) -> bool;
+
     /// Something beside the rows could not be written for want of room.
     fn ran_full(&self);
 

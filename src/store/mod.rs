@@ -117,15 +117,16 @@ impl Store {
         self.deciding.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent. The room that is
-    /// kept in reserve tells: it is given up where something can't be written, and kept again where there is room.
+    /// Whether the disk has no room left to speak of: what is there can be read, and nothing may be sent. In a folder, the
+    /// room that is kept in reserve tells: it is given up where something can't be written, and kept again where there is
+    /// room. A database tells by what it refuses, until a run has met no refusal.
     pub fn is_full(&self) -> bool {
         self.engine.is_full()
     }
 
     /// Fails where the disk is full.
     pub fn expect_room(&self) -> Result<(), Error> {
-        if self.is_full() { Err(self.home.error(ErrorKind::Full)) } else { Ok(()) }
+        if self.engine.may_have_room() { Ok(()) } else { Err(self.home.error(ErrorKind::Full)) }
     }
 
     /// Something could not be written because the disk is full: gives up the reserve, so that notices and decisions can

@@ -45,7 +45,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     } else {
         lines(ui, &config, &views);
         if is_full {
-            let text = format!("the disk of {} is full: nothing is sent before 8 MiB are free", config.state.home);
+            let text = format!("the disk of {} is full: nothing is sent before there is room", config.state.home);
             ui.line(ui.paint(Paint::Red, &text));
         }
         if let Some(Refused { at, reason }) = &refused {

@@ -387,6 +387,10 @@ impl Engine for Embedded {
         !reserve::keep(&self.dir).unwrap_or(!self.is_full)
     }
 
+    fn may_have_room(&self) -> bool {
+        !self.is_full()
+    }
+
     fn ran_full(&self) {
         self.ran_full.store(true, Ordering::Relaxed);
         if let Err(error) = reserve::give_up(&self.dir) {

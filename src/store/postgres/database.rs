@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 
 use tokio_postgres::Row;
@@ -149,6 +150,8 @@ pub struct Account {
     spill_dir: PathBuf,
     /// What this machine is called; without spaces and parentheses.
     pub(super) node: String,
+    /// Whether the database had no room for something of it, and no run has ended since that met no such refusal.
+    pub(super) is_full: Arc<AtomicBool>,
 }
 
 impl Account {
@@ -156,7 +159,7 @@ impl Account {
     pub fn new(options: &DatabaseOptions, name: &str, spill_dir: PathBuf) -> Self {
         let database = Database::of(options);
         let id = database.id_of(name);
-        Self { database, name: name.to_owned(), id, spill_dir, node: host() }
+        Self { database, name: name.to_owned(), id, spill_dir, node: host(), is_full: Arc::default() }
     }
 
     /// The same for a machine that is called otherwise than it calls itself; other characters than those of a host's name become

@@ -101,17 +101,23 @@ impl Engine for Rows {
         WALK_FROM
     }
 
-    /// Not known of another machine before it refuses something.
     fn is_full(&self) -> bool {
-        false
+        self.account.is_full.load(Ordering::Relaxed)
+    }
+
+    /// Only what is written shows whether there is room again.
+    fn may_have_room(&self) -> bool {
+        true
     }
 
     fn ran_full(&self) {
-        self.ran_full.store(true, Ordering::Relaxed);
+        self.met_full();
     }
 
     fn has_run_full(&self) -> bool {
-        self.ran_full.swap(false, Ordering::Relaxed)
+        let has_run_full = self.ran_full.swap(false, Ordering::Relaxed);
+        self.account.is_full.store(has_run_full, Ordering::Relaxed);
+        has_run_full
     }
 
     fn before_sending(&self) -> Result<Duration, Error> {

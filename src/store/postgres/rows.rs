@@ -84,9 +84,15 @@ impl Rows {
 
     pub(super) fn error(&self, kind: ErrorKind) -> Error {
         if matches!(kind, ErrorKind::Full) {
-            self.ran_full.store(true, Ordering::Relaxed);
+            self.met_full();
         }
         Error { place: self.account.place(), kind }
+    }
+
+    /// The database refused something for want of room.
+    pub(super) fn met_full(&self) {
+        self.ran_full.store(true, Ordering::Relaxed);
+        self.account.is_full.store(true, Ordering::Relaxed);
     }
 
     /// Held by who writes.

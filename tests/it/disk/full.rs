@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::Write as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -13,6 +14,7 @@ use crate::monitoring::notices::Listener;
 use crate::support::config::OfAFolder;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
+use crate::support::postgres::{self, Server};
 use crate::support::{Config, World, people};
 
 /// A small file system of its own over a folder, gone when it is dropped.
@@ -181,4 +183,53 @@ fn fault_9_a_full_disk_is_shown_and_notified_and_a_pause_works_wherever_the_disk
         world.run(&["resume"]).expect(0);
         eventually("it goes on by itself", || is_full(0) && world.staff().len() == 299);
     }
+}
+
+#[test]
+fn fault_9_a_database_whose_disk_is_full_is_shown_and_notified_and_the_daemon_goes_on_once_there_is_room() {
+    if !postgres::is_there() {
+        return;
+    }
+    let server = Server::shared();
+    let small = server.path("small");
+    fs::create_dir(&small).unwrap();
+    let owner = fs::metadata(server.path("data")).unwrap();
+    let Some(mounted) = Mounted::over(&small, &format!("size=48m,mode=0700,uid={},gid={}", owner.uid(), owner.gid()))
+    else {
+        return;
+    };
+    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let hook = Listener::start(Listener::http);
+    let rest = format!("[status]\nlisten = \"{address}\"\n[notify]\nwebhook = \"http://{}/hook\"\n", hook.address);
+    let world = World::of(Config::served("schedule = \"* * * * * *\"\n", &rest).in_database());
+    let database = world.in_database().unwrap();
+    // Its log of writes lies elsewhere: where that is full, the whole server ends.
+    server.sql("postgres", &format!("create tablespace small location '{}'", small.display()));
+    let moved = format!("alter database {} set tablespace small", database.name);
+    assert_eq!(server.sql("postgres", &moved), (String::new(), true));
+    world.csv(people(1..10));
+    let daemon = world.daemon();
+    eventually("the first run ends", || world.staff().len() == 9);
+    mounted.fill(0);
+    world.csv(people(1..2_000));
+    eventually("it says so", || daemon.log().contains("the disk is full"));
+    let is_full = |flag: u8| get(address, "/metrics").2.contains(&format!("\nrosterd_disk_full {flag}\n"));
+    eventually("the metric says so", || is_full(1));
+    assert!(get(address, "/").2.contains("The disk of the state is full"));
+    assert_eq!(get(address, "/healthz").0, 503);
+    let mut heard = Vec::new();
+    eventually("people are notified", || {
+        heard.extend(hook.heard());
+        heard.iter().any(|notice| notice.contains("\"event\":\"disk_full\""))
+    });
+    assert_eq!(world.run(&["status", "--json"]).json()["disk_full"], true);
+    mounted.free();
+    eventually("it goes on", || world.staff().len() == 1_999);
+    eventually("nothing is full any more", || is_full(0));
+    assert!(daemon.stop().success());
+    world.expect_people(1..2_000);
+    // The server writes to it at its next checkpoint otherwise.
+    let name = &database.name;
+    assert!(server.sql("postgres", &format!("drop database {name} with (force)")).1);
+    assert!(server.sql("postgres", "drop tablespace small").1);
 }
