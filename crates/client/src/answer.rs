@@ -198,6 +198,14 @@ impl Answer for Deleted {
 }
 
 impl Received {
+    /// A list as it comes where all went well.
+    #[doc(hidden)]
+    pub fn of_list(body: Vec<u8>) -> Self {
+        let (content_type, length) = (Some("application/json".to_owned()), Some(body.len() as u64));
+        let (verb, id, narrowed, alone) = (Verb::List, None, false, false);
+        Self { status: 200, content_type, length, body, verb, id, narrowed, alone }
+    }
+
     fn is_blank(&self) -> bool {
         self.body.iter().all(u8::is_ascii_whitespace)
     }

@@ -73,6 +73,7 @@ pub(in crate::config) fn check(top: &Section<'_>, needs: Needs) -> Option<Checke
     let jobs: Vec<Option<Job>> = jobs.into_iter().map(job::check).collect();
     check_names(&jobs, top);
     check_files(&jobs, top);
+    check_own_folder(&jobs, state.home.spill_dir(), top);
     directory::check_all(&jobs, top);
     web::check_all(&jobs, top);
     entra::check_all(&jobs, top);
@@ -162,6 +163,20 @@ fn check_files(jobs: &[Option<Job>], top: &Section<'_>) {
             top.problem(&format!("job[{number}].source.path"), message, Some("merge the two jobs"));
         }
         seen.insert((job.mapping.target, file), &job.name);
+    }
+}
+
+/// The program's own files in an inbox would be taken for files of HR, and each run would make more of them.
+fn check_own_folder(jobs: &[Option<Job>], own: &Path, top: &Section<'_>) {
+    let own = same_file(own);
+    for (number, job) in jobs.iter().enumerate() {
+        let Some(Job { source: Source::Csv(source), inbox, .. }) = job else { continue };
+        let path = same_file(&source.path);
+        if path.starts_with(&own) || inbox.is_some() && own.starts_with(&path) {
+            let message = format!("{} is the program's own folder", own.display());
+            let hint = "a source must not lie in it, nor it in an inbox: give each a folder of its own";
+            top.problem(&format!("job[{number}].source.path"), message, Some(hint));
+        }
     }
 }
 

@@ -251,6 +251,28 @@ fn the_status_page_answers_on_this_machine_by_default() {
     );
 }
 
+#[test]
+fn a_source_and_the_state_have_folders_of_their_own() {
+    for (state, inbox, is_refused) in [
+        ("in", "in", true),
+        ("in/state", "in", true),
+        ("state", "state/in", true),
+        ("in", "inbox", false),
+        ("a/b", "a/c", false),
+    ] {
+        let place = Place::with("");
+        for folder in [state, inbox] {
+            std::fs::create_dir_all(place.dir.path().join(folder)).unwrap();
+        }
+        let source = JOB.replace("path = \"hr.csv\"", &format!("path = \"{inbox}\""));
+        assert!(source.contains(inbox), "{source}");
+        place.file("config.toml", &format!("{API}[state]\ndir = \"{state}\"\n{source}"), 0o600);
+        let found = place.load(&[]).err().unwrap_or_default();
+        let is_said = found.len() == 1 && found[0].contains("source.path") && found[0].contains("own folder");
+        assert_eq!((found.is_empty(), is_said), (!is_refused, is_refused), "{state}, {inbox}: {found:?}");
+    }
+}
+
 #[cfg(feature = "postgres")]
 #[test]
 fn certificates_for_a_database_are_looked_for_also_where_it_is_on_this_machine() {

@@ -98,7 +98,7 @@ fn a_member_of_the_socket_s_group_is_served_and_named_in_the_audit_file() {
     let audit = world.audit();
     let line = audit.lines().find(|line| line.contains("\"paused\"")).unwrap_or_else(|| panic!("{audit}"));
     let user = rosterd::history::user_named(NOBODY, None);
-    assert!(line.contains(&format!("\"by\":\"{user}\"")), "{line}");
+    assert!(line.contains(&format!("\"by\":\"{}\"", world.recorded(&user))), "{line}");
 }
 
 /// As many silent callers as that: more than are served at a time, and than may be silent.

@@ -4,6 +4,7 @@ use rosterd::sandbox::Options;
 use rustix::process::Signal;
 
 use crate::monitoring::notices::Listener;
+use crate::support::config::OfAFolder;
 use crate::support::daemon::eventually;
 use crate::support::held::EIGHT_IN_FLIGHT;
 use crate::support::{Config, World, people};
@@ -98,7 +99,7 @@ fn a_restart_in_the_middle_of_a_dropped_file_is_none_either() {
 
 #[test]
 fn fault_20_two_daemons_on_one_state_and_a_socket_that_is_taken() {
-    let world = World::of(Config::served("", ""));
+    let world = World::of(Config::served("", "").in_a_folder(OfAFolder::Lock));
     world.csv(people(1..3));
     let daemon = world.daemon();
     let second = world.run(&["run"]).expect(11);

@@ -99,6 +99,14 @@ impl Site {
         self.database.as_ref()
     }
 
+    /// A user of this machine as decisions name them: with the machine, where others may have the state too.
+    pub(crate) fn recorded(&self, user: &str) -> String {
+        match self.in_database() {
+            Some(_) => rosterd::history::user_at(user, &rustix::system::uname().nodename().to_string_lossy()),
+            None => user.to_owned(),
+        }
+    }
+
     /// Writes a file that only its owner may read.
     pub(crate) fn put(&self, name: &str, bytes: &[u8]) -> PathBuf {
         let path = self.dir().join(name);

@@ -8,7 +8,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::support::config::{Config, UNLIMITED};
+use crate::support::config::{Config, OfAFolder, UNLIMITED};
 use crate::support::daemon::eventually;
 use crate::support::{World, people, postgres};
 
@@ -159,7 +159,7 @@ fn a_state_that_is_named_twice_or_wrongly_is_refused() {
         ("url = \"https://db.example.com/r\"\n", "state.url"),
         ("dir = \"state\"\nspill_dir = \"x\"\n", "state.spill_dir"),
     ] {
-        let world = World::default();
+        let world = World::of(Config::default().in_a_folder(OfAFolder::Place));
         world.put_config(&world.config_text().replace("dir = \"state\"\n", state));
         let refused = world.run(&["check", "--offline"]).expect(2).hides(&["canary"]);
         assert!(refused.err.contains(expected), "{state}: {refused:?}");
