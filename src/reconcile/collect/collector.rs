@@ -107,7 +107,7 @@ impl<'a> Collector<'a> {
     ) -> Result<Self, Error> {
         let Self { job, narrow, index, .. } = self;
         let stamp = fingerprint::of_rows(job, mapping);
-        let today = job.day(context.clock.now());
+        let today = job.day(context.now_for_leavers());
         let today_as_day = Day::of(today);
         let mut near = 0;
         let mut full = None;

@@ -93,7 +93,7 @@ fn share_updates(job: &Job, all: &mut [PartDraft]) {
 
 fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
     let store = context.store;
-    let now = context.clock.now();
+    let (now, now_for_leavers) = (context.clock.now(), context.now_for_leavers());
     let mut people = BTreeSet::new();
     let released = released(job, all);
     let mut base = Base::default();
@@ -107,7 +107,7 @@ fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Res
         }
         people.extend(leaving(store, part)?.into_values().filter(|person| !released.contains(person)));
         // Whose grace runs does not leave yet.
-        let waits = |one: &&Missed| one.due.is_none_or(|due| due > now);
+        let waits = |one: &&Missed| one.due.is_none_or(|due| due > now_for_leavers);
         let early: BTreeSet<&Key> = part.rest.missed.iter().filter(waits).map(|one| &one.key).collect();
         let leaves = |held: &&Held<Outline>| held.change.as_ref().is_some_and(Judged::leaves);
         for held in part.changes.held.iter().filter(leaves).filter(|held| !early.contains(&held.key)) {

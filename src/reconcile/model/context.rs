@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use crate::api::Client;
 use crate::clock::Clock;
@@ -24,6 +24,19 @@ pub struct Context<'a> {
     pub clock: &'a Clock,
     /// Receives the progress of runs.
     pub watch: &'a dyn RunObserver,
+}
+
+/// From how far on two clocks are apart: less is the time that an answer takes. The service's times are compared with each other
+/// only, save where [`Context::now_for_leavers`] needs them.
+pub(crate) const APART: SignedDuration = SignedDuration::from_mins(5);
+
+impl Context<'_> {
+    /// The present for those who leave: by this machine's clock, or by the service's where this machine's is far ahead of it.
+    /// One of several machines whose clock is wrong must not end a grace that has hardly begun.
+    pub(crate) fn now_for_leavers(&self) -> Timestamp {
+        let (now, ahead) = (self.clock.now(), self.client.ahead());
+        if ahead > -APART { now } else { now.saturating_add(ahead).unwrap_or(Timestamp::MIN) }
+    }
 }
 
 /// Narrows a run to some records; a narrowed run has no leavers (law 7).

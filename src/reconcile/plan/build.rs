@@ -281,7 +281,7 @@ impl<'a> Inputs<'a> {
         let JobContext { context, job, .. } = self.part;
         let (store, index, rows) = (context.store, &self.index, &self.rows);
         let mut leavers = Leavers::default();
-        let (protection, set, now) = (protection(context), leaver_set(job), context.clock.now());
+        let (protection, set, now) = (protection(context), leaver_set(job), context.now_for_leavers());
         let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
         let detector = LeaverDetector {
             job,

@@ -9,6 +9,7 @@ use jiff::SignedDuration;
 use crate::api::Client;
 use crate::config::Job;
 use crate::push::{Drained, Outcome};
+use crate::reconcile::model::context::APART;
 use crate::reconcile::model::error::Error;
 use crate::record::Key;
 use crate::snapshot::SyncedRecord;
@@ -19,10 +20,6 @@ use crate::text::{counted, some_of};
 const EDITS_IN_A_ROW: u32 = 3;
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 5;
-
-/// There is a warning if clocks differ by more than this. Nothing else depends on the difference: the service's times
-/// are compared only with each other.
-const APART: SignedDuration = SignedDuration::from_mins(5);
 
 /// What is worth telling after a push.
 pub(crate) fn notes(client: &Client, store: &Store, job: &Job, drained: &Drained) -> Result<Vec<String>, Error> {
@@ -67,9 +64,13 @@ fn clocks(ahead: SignedDuration) -> Option<String> {
         _ => "behind",
     };
     let minutes = ahead.abs().as_mins();
+    let goes_by = if ahead.is_negative() {
+        "Grace and active_until go by the service's clock until then, schedules by this one"
+    } else {
+        "Schedules, grace and active_until go by this machine's clock"
+    };
     Some(format!(
-        "this machine's clock is {minutes} minutes {which} the service's; is time synchronization on? Schedules, grace and \
-         active_until go by this machine's clock"
+        "this machine's clock is {minutes} minutes {which} the service's; is time synchronization on? {goes_by}"
     ))
 }
 

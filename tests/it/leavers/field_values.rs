@@ -72,10 +72,10 @@ fn who_comes_back_gets_the_mapped_fields_again_and_may_leave_again() {
 fn the_day_is_the_first_on_which_they_were_missing_in_the_jobs_zone() {
     let mut config = setting("grace = \"48h\"\nset.title = \"Left {{ left }}\"");
     config.job += "time_zone = \"Pacific/Auckland\"\n";
-    let world = World::of(config);
-    world.csv(people(1..COUNT + 1));
     // 23:30 of the 1st in UTC is the 2nd in Auckland.
     let clock = Clock::fixed("2027-03-01T23:30:00Z".parse().unwrap());
+    let world = World::at(&clock, config);
+    world.csv(people(1..COUNT + 1));
     world.sync_at(&clock);
     world.csv(people(2..COUNT + 1));
     for (hours, expected) in [(0, "Clerk"), (47, "Clerk"), (2, "Left 2027-03-02"), (200, "Left 2027-03-02")] {

@@ -32,10 +32,10 @@ fn writes(report: &Report) -> (u64, u64, u64) {
 
 #[test]
 fn both_days_act_on_their_day_in_the_jobs_zone_though_no_row_changed() {
-    let world = World::of(dated());
-    world.csv(file(&person(1, "2027-03-05", "31/03/2027")));
     // It is the evening of the 3rd in UTC and the 4th in Auckland, thirteen hours ahead.
     let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+    let world = World::at(&clock, dated());
+    world.csv(file(&person(1, "2027-03-05", "31/03/2027")));
     let run = |hours| {
         clock.advance(SignedDuration::from_hours(hours));
         world.sync_at(&clock)
@@ -69,10 +69,10 @@ fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
 
 #[test]
 fn fault_63_a_day_is_a_day_of_the_jobs_zone_leap_days_and_midnight_included() {
-    let world = World::of(dated());
-    world.csv(file(&(person(1, "2028-02-29", "") + &person(2, "", "29/02/2028"))));
     // Thirteen hours ahead of UTC: the leap day lasts from 11:00 of the 28th to 11:00 of the 29th.
     let clock = Clock::fixed("2028-02-28T10:59:59Z".parse().unwrap());
+    let world = World::at(&clock, dated());
+    world.csv(file(&(person(1, "2028-02-29", "") + &person(2, "", "29/02/2028"))));
     assert_eq!(writes(&world.sync_at(&clock)), (21, 0, 0), "the last second of the 28th");
     clock.advance(SignedDuration::from_secs(1));
     assert_eq!(writes(&world.sync_at(&clock)), (1, 0, 0), "midnight");
@@ -85,8 +85,8 @@ fn fault_63_a_day_is_a_day_of_the_jobs_zone_leap_days_and_midnight_included() {
 
 #[test]
 fn who_is_hired_again_after_a_gap_leaves_and_comes_back() {
-    let world = World::of(dated());
     let clock = Clock::fixed("2027-03-01T00:00:00Z".parse().unwrap());
+    let world = World::at(&clock, dated());
     world.csv(file(&(person(1, "", "10/03/2027") + &person(1, "2027-05-01", ""))));
     assert_eq!(writes(&world.sync_at(&clock)), (21, 0, 0));
     clock.advance(SignedDuration::from_hours(24 * 20));
@@ -137,4 +137,23 @@ fn days_that_are_introduced_are_a_mapping_change() {
     let ran = world.sync_of(people(1..41)).expect(4);
     assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
     assert!(ran.ended().2.contains("the mapping change alters 2 people"), "{ran:?}");
+}
+
+#[test]
+fn fault_60_a_machine_whose_clock_is_a_day_ahead_ends_no_grace_and_no_last_day_early() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"12h\"\n";
+    let days = "active_until = \"{{ end }}\"\n";
+    let config = Config { job: Config::default().job + days, ..Config::rest(rest) };
+    let right = Clock::fixed("2027-03-05T10:00:00Z".parse().unwrap());
+    let ahead = Clock::fixed("2027-03-06T10:00:00Z".parse().unwrap());
+    let world = World::at(&right, config);
+    world.csv(file(&(person(1, "", "") + &person(2, "", "2027-03-05"))));
+    assert_eq!(writes(&world.sync_at(&right)), (22, 0, 0));
+    world.csv(file(&person(2, "", "2027-03-05")));
+    assert_eq!(world.sync_at(&right).counts.missing, 1);
+    let ran = world.sync_at(&ahead);
+    assert_eq!((writes(&ran), ran.counts.missing), ((0, 0, 0), 1), "{:?}", ran.reasons);
+    assert!(ran.reason().unwrap().contains("1440 minutes ahead of the service's"), "{:?}", ran.reasons);
+    right.advance(SignedDuration::from_hours(25));
+    assert_eq!(writes(&world.sync_at(&right)), (0, 0, 2));
 }

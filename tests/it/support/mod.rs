@@ -142,6 +142,13 @@ impl World {
         Self::with(Options::default(), config)
     }
 
+    /// A world whose service goes by this clock.
+    pub(crate) fn at(clock: &Clock, config: Config) -> Self {
+        let clock = clock.clone();
+        let clock = rosterd::sandbox::Clock::of(move || clock.now());
+        Self::with(Options { clock, ..Options::default() }, config)
+    }
+
     /// A service with these options, and this configuration.
     pub(crate) fn with(options: Options, config: Config) -> Self {
         Self::within(TempDir::new().unwrap(), options, config)
