@@ -30,7 +30,8 @@ impl Outage {
     /// The daemon could not start on its state.
     pub fn of_store_at_start(error: &store::Error) -> Self {
         let trouble = Self::at_start(kind(error), vec![describe(error)]);
-        let is_short = matches!(error.kind, store::ErrorKind::InUse { .. });
+        // Who was taken over ends, is started again, and stands by.
+        let is_short = matches!(error.kind, store::ErrorKind::InUse { .. } | store::ErrorKind::Fenced);
         Self { patience: if is_short { IN_USE_MAX } else { trouble.patience }, ..trouble }
     }
 
@@ -45,7 +46,11 @@ fn kind(error: &store::Error) -> &'static str {
     match error.kind {
         store::ErrorKind::InUse { .. } | store::ErrorKind::Leased { .. } => "in_use",
         store::ErrorKind::Fenced => "taken_over",
-        store::ErrorKind::Database(_) | store::ErrorKind::Denied(_) | store::ErrorKind::ReadOnly => "database",
+        store::ErrorKind::Database(_)
+        | store::ErrorKind::Denied(_)
+        | store::ErrorKind::ReadOnly
+        | store::ErrorKind::SeveralPrimaries { .. }
+        | store::ErrorKind::Unversioned(_) => "database",
         store::ErrorKind::Permission => "permission",
         store::ErrorKind::Owner { .. } | store::ErrorKind::Exposed { .. } => "owner",
         store::ErrorKind::NoFolder => "no_folder",

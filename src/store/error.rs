@@ -44,6 +44,12 @@ pub enum ErrorKind {
     /// The database takes no writes.
     #[error("it takes no writes: it is a standby, or default_transaction_read_only is on")]
     ReadOnly,
+    /// More than one server of the URL takes writes.
+    #[error("several of its servers take writes, and a worker could have it at each of them: {}", hosts.join(", "))]
+    SeveralPrimaries {
+        /// A host of each.
+        hosts: Vec<String>,
+    },
     /// This user may not use it.
     #[error("no permission to use it")]
     Permission,
@@ -73,6 +79,9 @@ pub enum ErrorKind {
     /// What is on disk is not what was written.
     #[error("damaged: {0}")]
     Damaged(String),
+    /// The tables do not say which version made them, or one that there never was.
+    #[error("its tables can't be used: {0}")]
+    Unversioned(String),
     /// A later version of the program wrote it.
     #[error("written by a later version (format {format})")]
     Newer {

@@ -1,13 +1,17 @@
 //! What `rosterd check` says of the database in which the state lies.
 
+use std::process::Command;
+
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
 
 use crate::support::World;
 use crate::support::config::Config;
+use crate::support::daemon::eventually;
 use crate::support::faked::Faked;
 use crate::support::people;
 use crate::support::postgres::{self, Database, Server};
+use crate::worker::sync_prepared;
 
 /// The findings about the database: verdict and words of each.
 fn findings(world: &World, url: &str, clock: Option<&Faked>) -> Vec<String> {
@@ -202,4 +206,47 @@ fn check_tells_what_of_a_database_is_not_as_it_should_be() {
     assert!(found[0].starts_with("wrong: it is a standby, which takes no writes"), "{found:?}");
     let found = findings(&world, "postgresql://plain@%2Fnowhere/state", None);
     assert!(found[0].starts_with("wrong: ") && found[0].contains("can't be reached"), "{found:?}");
+}
+
+/// A primary that was replaced and comes back as it was, or a standby that was promoted beside it.
+#[test]
+fn law_3_no_account_is_claimed_while_two_servers_of_the_url_take_writes() {
+    if !postgres::is_there() {
+        return;
+    }
+    let (world, server, database) = beside_a_server();
+    let standby = server.standby();
+    let socket = |server: &Server| server.socket().display().to_string().replace('/', "%2F");
+    let url = format!(
+        "postgresql://postgres@{},{}/{}?target_session_attrs=read-write",
+        socket(&standby),
+        socket(server),
+        database.name
+    );
+    let there = |command: &mut Command| {
+        command.env("ROSTERD__STATE__URL", &url);
+    };
+    // Twice the same server is one.
+    let twice = url.replace(&socket(&standby), &socket(server));
+    assert_eq!(ends(&world, &twice, &["plan"]).0, Some(0));
+    sync_prepared(&world, "first", there);
+    assert_eq!(world.staff().len(), 3);
+    eventually("the standby has it", || {
+        standby.sql(&database.name, "select count(*) from rosterd.account where holder is null").0 == "1"
+    });
+    standby.promote();
+    eventually("it takes writes", || standby.sql("postgres", "select pg_is_in_recovery()").0 == "f");
+    world.csv(people(1..6));
+    for arguments in [&["sync"][..], &["plan"], &["approve", "staff"]] {
+        let (code, said) = ends(&world, &url, arguments);
+        assert_eq!(code, Some(1), "{arguments:?}: {said}");
+        assert!(said.contains("several of its servers take writes") && said.contains("make it a standby"), "{said}");
+    }
+    let found = findings(&world, &url, None);
+    assert!(found.iter().any(|text| text.starts_with("wrong: several servers of state.url take writes")), "{found:?}");
+    assert_eq!(world.staff().len(), 3);
+    server.stop_at_once();
+    sync_prepared(&world, "first", there);
+    world.expect_people(1..6);
+    standby.stop_at_once();
 }

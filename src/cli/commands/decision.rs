@@ -7,8 +7,9 @@ use serde_json::json;
 use crate::cli::backend::Backend;
 use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::Job;
+use crate::config::{Job, Needs};
 use crate::operator::{Chosen, DecisionError};
+use crate::reconcile::{self, Pause};
 use crate::record::{JobName, Key};
 use crate::store::Store;
 use crate::text::some_of;
@@ -70,11 +71,18 @@ pub(super) fn refused(error: DecisionError) -> Failure {
 /// Says who sends what was released, and has the daemon do it.
 pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
     if !ui.json {
-        ui.note(if host.sends() {
-            "they are sent now, if they are still wanted".to_owned()
-        } else {
-            format!("the next `rosterd sync {job}` sends them, if they are still wanted then")
+        ui.note(match pause_of(host, &job) {
+            Some(pause) => format!("they wait: {}", sanitize(&pause.reason())),
+            None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
+            None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
     }
     host.decided(Some(&[job]));
+}
+
+/// What keeps a job from sending.
+fn pause_of(host: &Backend, job: &JobName) -> Option<Pause> {
+    let config = host.config(Needs::Local).ok()?;
+    let pauses = reconcile::pauses(&config.state.home).ok()?;
+    pauses.into_iter().find(|pause| pause.scope.stops(job))
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::cli::args::RunArgs;
 use crate::cli::backend::startup_failure::{self, of_account};
 use crate::cli::backend::{Backend, interrupt, privileges, session};
-use crate::cli::ui::{Exit, Failure, Message, Ui};
+use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{self, Config, Instance, MARK, Needs};
 use crate::daemon::{self, Accounts, AccountsFolder, Commands, FolderError, ReloadRefusal, ServeError, StartError};
@@ -84,7 +84,19 @@ fn of_folder(error: FolderError) -> Failure {
 pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let Backend::Daemon(lent) = host else {
         // What is wrong with the file may be what keeps the daemon from being found.
-        host.config(Needs::Jobs)?;
+        let config = host.config(Needs::Jobs)?;
+        if let Some(holder) = config.state.home.relay().and_then(|relay| relay.holder().ok().flatten()) {
+            if ui.json {
+                ui.document(&json!({"version": 1, "reloaded": null}));
+            } else {
+                ui.line(format!(
+                    "nothing to reload here: {} has the account, by the file there",
+                    sanitize(&holder.node)
+                ));
+                ui.note("a worker that stands by here reads this file when it takes over");
+            }
+            return Ok(Exit::Done);
+        }
         let words = Message("no daemon is running that could take a configuration".to_owned());
         return Err(
             Failure::failed(words).hint("start it with `rosterd run`, or as a service: systemctl start rosterd")

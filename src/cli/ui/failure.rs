@@ -165,6 +165,13 @@ impl From<store::Error> for Failure {
             ),
             store::ErrorKind::ReadOnly => Self::failed(error)
                 .hint("name the primary in state.url, or both hosts with target_session_attrs=read-write; `rosterd check` tells more"),
+            store::ErrorKind::SeveralPrimaries { .. } => Self::failed(error).hint(
+                "end the one that was replaced, or make it a standby of the other; nothing is sent before",
+            ),
+            store::ErrorKind::Unversioned(_) => Self::failed(error).hint(
+                "restore the schema rosterd from a backup, or `drop schema rosterd cascade`: the next sync makes the tables and matches \
+                 people again, which creates no duplicates and removes no one",
+            ),
             store::ErrorKind::Permission => {
                 Self::usage(error).hint(format!("run as the owner of the {place}, or set state.dir to a folder of your own"))
             }

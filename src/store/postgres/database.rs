@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
+use std::time::Instant;
 
 use tokio_postgres::Row;
 
@@ -35,6 +36,8 @@ pub(super) struct Database {
     ids: Mutex<BTreeMap<String, Arc<OnceLock<i32>>>>,
     /// The accounts that this process has, or claims.
     held: Mutex<BTreeMap<i32, Weak<Lease>>>,
+    /// When it was looked which hosts of the URL take writes, and which did.
+    pub(super) looked: Mutex<Option<(Instant, Vec<String>)>>,
     /// This process, by a name of its own.
     pub(super) worker: String,
 }
@@ -53,6 +56,7 @@ impl Database {
             desk: OnceLock::new(),
             ids: Mutex::default(),
             held: Mutex::default(),
+            looked: Mutex::default(),
             worker: unique(),
         }
     }
@@ -93,6 +97,11 @@ impl Database {
     /// What it is called.
     pub(super) fn url(&self) -> &str {
         self.options.url()
+    }
+
+    /// How it is reached.
+    pub(super) fn options(&self) -> &ConnectionOptions {
+        &self.options
     }
 
     /// What renews the leases of this worker, on a connection of its own: no long statement may keep it from that.

@@ -39,6 +39,8 @@ pub enum Obstacle {
     Standby,
     /// It takes no writes.
     ReadOnly,
+    /// More than one server of the URL takes writes.
+    SeveralPrimaries(Vec<String>),
     /// A later program made its tables.
     Newer(i32),
     /// The tables are not there, and the role may not make them.
@@ -82,6 +84,11 @@ impl fmt::Display for Obstacle {
                 "it is a standby, which takes no writes: name the primary in state.url, or both hosts with target_session_attrs=read-write",
             ),
             Self::ReadOnly => f.write_str("default_transaction_read_only is on for this role: it takes no writes"),
+            Self::SeveralPrimaries(hosts) => write!(
+                f,
+                "several servers of state.url take writes: {}; end the one that was replaced, or make it a standby",
+                hosts.join(", ")
+            ),
             Self::NoRights { database, role } => write!(
                 f,
                 "the role may not make the tables: grant create on database \"{database}\" to \"{role}\""
@@ -155,6 +162,8 @@ impl Account {
             () if row.get("is_read_only") => obstacles.push(Obstacle::ReadOnly),
             () => {}
         }
+        let primaries = self.database.primaries();
+        obstacles.extend((primaries.len() > 1).then_some(Obstacle::SeveralPrimaries(primaries)));
         match self.lacking_rights()? {
             Some(lacks) => obstacles.push(lacks),
             None => {

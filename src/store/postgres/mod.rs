@@ -28,6 +28,7 @@ mod lease;
 mod log;
 mod membership;
 mod options;
+mod primaries;
 mod renewal;
 mod requests;
 mod reset;

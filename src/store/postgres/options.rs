@@ -27,6 +27,8 @@ pub struct DatabaseOptions {
 pub(super) struct ConnectionOptions {
     options: DatabaseOptions,
     held: OnceLock<SecretString>,
+    /// Which of the hosts is meant; all of them without it.
+    host: Option<usize>,
 }
 
 impl DatabaseOptions {
@@ -48,7 +50,18 @@ impl DatabaseOptions {
 
 impl ConnectionOptions {
     pub(super) fn new(options: &DatabaseOptions) -> Self {
-        Self { options: options.clone(), held: OnceLock::new() }
+        Self { options: options.clone(), held: OnceLock::new(), host: None }
+    }
+
+    /// The hosts by name, and what reaches each alone, whatever it takes.
+    pub(super) fn each_host(&self) -> Vec<(String, Self)> {
+        let Ok(config) = self.parsed() else { return Vec::new() };
+        let name = |at: usize| match &config.get_hosts()[at] {
+            Host::Tcp(name) => format!("{name}:{}", port(&config, at)),
+            Host::Unix(path) => format!("{}:{}", path.display(), port(&config, at)),
+        };
+        let one = |at: usize| Self { options: self.options.clone(), held: self.held.clone(), host: Some(at) };
+        (0..config.get_hosts().len()).map(|at| (name(at), one(at))).collect()
     }
 
     /// What was given.
@@ -88,7 +101,8 @@ impl ConnectionOptions {
     }
 
     fn parsed(&self) -> Result<Config, String> {
-        self.options.url.parse().map_err(|error| crate::fault::chain(&error))
+        let config: Config = self.options.url.parse().map_err(|error| crate::fault::chain(&error))?;
+        Ok(self.host.map_or_else(|| config.clone(), |at| of_host(&config, at)))
     }
 
     /// TLS that verifies certificate and name; `None` where no packet leaves the machine.
@@ -96,6 +110,27 @@ impl ConnectionOptions {
         let config = self.parsed()?;
         if is_local(&config) { Ok(None) } else { tls::verified(self.options.ca_file.as_deref()).map(Some) }
     }
+}
+
+/// The port of a host: one may count for all of them.
+fn port(config: &Config, at: usize) -> u16 {
+    let ports = config.get_ports();
+    ports.get(at).or(ports.first()).copied().unwrap_or(5432)
+}
+
+/// The same for one of its hosts.
+fn of_host(config: &Config, at: usize) -> Config {
+    let mut one = Config::new();
+    config.get_user().map(|user| one.user(user));
+    config.get_dbname().map(|name| one.dbname(name));
+    config.get_options().map(|options| one.options(options));
+    match &config.get_hosts()[at] {
+        Host::Tcp(name) => one.host(name),
+        Host::Unix(path) => one.host_path(path),
+    };
+    config.get_hostaddrs().get(at).map(|address| one.hostaddr(*address));
+    one.port(port(config, at)).channel_binding(config.get_channel_binding());
+    one
 }
 
 /// Whether the database is reached by a socket or a loopback address only.
@@ -123,6 +158,29 @@ mod tests {
             assert_eq!(DatabaseOptions::fault(url).as_deref(), expected, "{url}");
         }
         assert!(DatabaseOptions::fault("https://db.example.com/rosterd").is_some());
+    }
+
+    #[test]
+    fn each_host_of_a_url_is_reached_alone() {
+        let names = |url: &str| -> Vec<(String, Vec<Host>, Vec<u16>)> {
+            let options = DatabaseOptions { url: url.to_owned(), password: None, ca_file: None };
+            let each = ConnectionOptions::new(&options).each_host().into_iter();
+            each.map(|(name, one)| {
+                let config = one.parsed().unwrap();
+                assert_eq!((config.get_user(), config.get_dbname()), (Some("r"), Some("d")));
+                (name, config.get_hosts().to_vec(), config.get_ports().to_vec())
+            })
+            .collect()
+        };
+        let tcp = |name: &str| vec![Host::Tcp(name.to_owned())];
+        assert_eq!(names("postgresql://r@a/d"), [("a:5432".to_owned(), tcp("a"), vec![5432])]);
+        assert_eq!(
+            names("postgresql://r@a:1,b:2/d?target_session_attrs=read-write"),
+            [("a:1".to_owned(), tcp("a"), vec![1]), ("b:2".to_owned(), tcp("b"), vec![2])]
+        );
+        let sockets = names("postgresql://r@%2Frun%2Fone:7,b:7/d");
+        assert_eq!(sockets[0].0, "/run/one:7");
+        assert_eq!(sockets[1], ("b:7".to_owned(), tcp("b"), vec![7]));
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), ErrorKind> {
     match version(connection)? {
         Some(VERSION) => Ok(()),
         Some(found) if found > VERSION => Err(ErrorKind::Newer { format: found.unsigned_abs() }),
-        Some(found) => Err(ErrorKind::Damaged(format!("its tables have the unknown version {found}"))),
+        Some(found) => Err(ErrorKind::Unversioned(format!("they have the unknown version {found}"))),
         None => {
             let made = connection.script(format!(
                 "begin; set local lock_timeout = '20s'; select pg_advisory_xact_lock({LOCK}); \
@@ -35,7 +35,7 @@ pub(super) fn version(connection: &Connection) -> Result<Option<i32>, ErrorKind>
     match connection.query("select version from rosterd.meta", Vec::new()) {
         Ok(rows) => match rows.as_slice() {
             [row] => Ok(Some(row.get(0))),
-            _ => Err(ErrorKind::Damaged("its table `meta` does not hold one version".into())),
+            _ => Err(ErrorKind::Unversioned("`meta` does not hold one version".into())),
         },
         Err(failure) if is_without_tables(&failure) => Ok(None),
         Err(failure) => Err(ErrorKind::from_database(failure)),

@@ -51,6 +51,9 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
                    greatest(extract(epoch from a.quiet_until - now.at), 0)::float8 as settle,
                    old.budget, extract(epoch from now.at - old.budget_at)::float8 as budget_age"
     );
+    if is_free(account)? {
+        account.database.expect_one_primary()?;
+    }
     let asked = uptime();
     let values = vec![
         Value::Text(account.database.worker.clone()),
@@ -73,6 +76,12 @@ fn try_claim(account: &Account, node: &str) -> Result<Claimed, ErrorKind> {
         sends_for: if row.get("is_older") { term(WRITE_UNTIL) } else { Duration::ZERO },
     });
     Ok(Claimed { lease: Arc::new(lease), commits: row.get("commits"), predecessor })
+}
+
+/// Whether no worker has the account.
+fn is_free(account: &Account) -> Result<bool, ErrorKind> {
+    const FREE: &str = "select from rosterd.account where id = $1 and expires_at < clock_timestamp()";
+    Ok(!account.query(FREE, Vec::new)?.is_empty())
 }
 
 /// Where the worker runs that has an account.

@@ -109,3 +109,15 @@ fn law_2_a_service_that_empties_an_unowned_field_is_left_alone_until_a_person_sa
     world.run(&["resume"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (0, 11, 0));
 }
+
+#[test]
+fn what_is_approved_while_all_is_paused_waits_and_says_so() {
+    let world = World::synced(Config::rest("[job.guard]\nmax_updates = 0\n"), 19);
+    world.sync_of(people(1..20).replace("Clerk", "Baker")).expect(4);
+    world.run(&["pause"]).expect(0);
+    let approved = world.run(&["approve", "staff"]).expect(0);
+    assert!(approved.err.contains("they wait: paused since") && !approved.err.contains("sends them"), "{approved:?}");
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    world.run(&["resume"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 19, 0));
+}
