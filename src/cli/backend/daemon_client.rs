@@ -3,6 +3,8 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use nix::unistd::{Gid, Group};
@@ -234,11 +236,17 @@ pub(super) struct Printed<'a> {
     pieces: (Pieces, Pieces),
     out: Option<PathBuf>,
     unwritten: Option<Failure>,
+    has_any: Arc<AtomicBool>,
 }
 
 impl<'a> Printed<'a> {
     pub(super) fn of(ui: &'a Ui, command: &Command) -> Self {
-        Self { ui, pieces: Default::default(), out: out_of(command), unwritten: None }
+        Self { ui, pieces: Default::default(), out: out_of(command), unwritten: None, has_any: Arc::default() }
+    }
+
+    /// Becomes true with the first that comes back.
+    pub(super) fn has_any(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.has_any)
     }
 
     /// How the command ended.
@@ -252,10 +260,12 @@ impl<'a> Printed<'a> {
 
 impl Answer for Printed<'_> {
     fn out(&mut self, bytes: &[u8]) {
+        self.has_any.store(true, Ordering::Relaxed);
         self.ui.relay_out(&mut self.pieces.0, bytes);
     }
 
     fn err(&mut self, bytes: &[u8]) {
+        self.has_any.store(true, Ordering::Relaxed);
         self.ui.relay_err(&mut self.pieces.1, bytes);
     }
 

@@ -1,5 +1,8 @@
 //! Runs a command in the worker that has the account, where that is on another machine.
 
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
 use super::daemon_client::{Placement, Printed, brought, call, stopped};
 use crate::cli::args::Arguments;
 use crate::cli::ui::{Exit, Failure, Message, Ui};
@@ -7,6 +10,9 @@ use crate::config::{self, Needs};
 use crate::daemon::{Caller, Unanswered, command_elsewhere};
 use crate::fault::chain;
 use crate::store;
+
+/// How long a command waits without a word.
+const SILENT_WAIT_MAX: Duration = Duration::from_secs(3);
 
 /// Has the worker that has the account run a command; [`Placement::Here`] where none has it, or none can.
 pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Failure> {
@@ -21,7 +27,21 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
     let call = call(ui, config.source_path.clone(), brought(&arguments.command, &arguments.config));
     let mut printed = Printed::of(ui, &arguments.command);
     let caller = Caller::User(rustix::process::getuid().as_raw());
-    match command_elsewhere(&relay, (&call, &caller), &mut printed, stopped()).await {
+    let has_any = printed.has_any();
+    let says_why_it_waits = async {
+        tokio::time::sleep(SILENT_WAIT_MAX).await;
+        if !has_any.load(Ordering::Relaxed) {
+            ui.note(
+                "the worker that has the account does not answer yet; where it is gone, its lease ends within 30 s",
+            );
+        }
+        std::future::pending::<()>().await;
+    };
+    let asked = tokio::select! {
+        asked = command_elsewhere(&relay, (&call, &caller), &mut printed, stopped()) => asked,
+        () = says_why_it_waits => unreachable!("it waits for ever"),
+    };
+    match asked {
         Ok(Ok(code)) => printed.end(code),
         Ok(Err(words)) => Err(Failure::usage(Message(words))),
         // The command itself says what is wrong with the database, or who has the account.

@@ -4,6 +4,8 @@ use std::fs;
 use std::io::{Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
@@ -175,6 +177,22 @@ fn who_decides_is_named_with_the_machine_whether_a_worker_has_the_account_or_non
     assert_eq!((nodes.iter().filter(|node| **node == "own").count(), nodes.contains(&"other")), (1, true), "{nodes:?}");
 }
 
+#[test]
+fn a_command_that_waits_for_a_worker_that_does_not_answer_says_so() {
+    if !postgres::is_there() {
+        return;
+    }
+    let (world, worker) = held();
+    worker.signal(Signal::STOP);
+    let asked = started(&world, &["status"]);
+    // Longer than it waits without a word.
+    thread::sleep(Duration::from_secs(5));
+    worker.signal(Signal::CONT);
+    let ran = ended(asked).expect(0);
+    assert!(ran.err.contains("does not answer yet; where it is gone, its lease ends within 30 s"), "{ran:?}");
+    assert!(!elsewhere(&world, &["status"]).expect(0).err.contains("does not answer"));
+}
+
 /// Whether a worker has the account is asked before, with the same body.
 #[test]
 fn a_body_from_standard_input_is_sent_whole_where_no_worker_has_the_account() {
@@ -338,8 +356,11 @@ fn two_commands_at_once_and_a_daemon_that_stands_by_reach_the_same_worker() {
     let by = on(&world, "second.sock", &["status", "--json"]).expect(0);
     assert!(by.json()["daemon"] == true && by.err.contains("on holder, which has"), "{by:?}");
     worker.says("@second called `rosterd status`");
-    let reload = on(&world, "second.sock", &["reload"]);
-    assert_eq!(reload.code, Some(1), "{reload:?}");
+    let reload = on(&world, "second.sock", &["reload"]).expect(0);
+    assert!(
+        reload.out.contains("on holder has the account") && reload.err.contains("when it takes over"),
+        "{reload:?}"
+    );
     // Its page says that it stands by, and who works.
     let address =
         second.log().split("the status page answers at http://").nth(1).unwrap().split('/').next().unwrap().to_owned();
