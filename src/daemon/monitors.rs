@@ -187,7 +187,7 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
         let now = engine.clock().now();
         let due = teller.as_ref().and_then(|teller| teller.due_in(now)).unwrap_or(LOOK_EVERY);
         let wait = due.clamp(DELIVER_EVERY, LOOK_EVERY).min(LOOK_EVERY.saturating_sub(looked.elapsed()));
-        look = tokio::select! {
+        let is_news = tokio::select! {
             event = events.recv() => match event {
                 Ok(Event::Reloaded) => {
                     match self::teller(&engine.setup().config, engine.counters()) {
@@ -208,11 +208,12 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
                     | Event::Page,
                 )
                 | Err(RecvError::Lagged(_)) => true,
-                // Events that follow each other closely must not put it off.
-                Ok(_) => looked.elapsed() >= LOOK_EVERY,
+                Ok(_) => false,
                 Err(RecvError::Closed) => return,
             },
-            () = tokio::time::sleep(wait) => looked.elapsed() >= LOOK_EVERY,
+            () = tokio::time::sleep(wait) => false,
         };
+        // Events that follow each other closely must not put it off.
+        look = is_news || looked.elapsed() >= LOOK_EVERY;
     }
 }

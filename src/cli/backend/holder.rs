@@ -28,20 +28,19 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
     let mut printed = Printed::of(ui, &arguments.command);
     let caller = Caller::User(rustix::process::getuid().as_raw());
     let has_any = printed.has_any();
-    let says_why_it_waits = async {
-        tokio::time::sleep(SILENT_WAIT_MAX).await;
+    let asked = async {
+        let mut asked = std::pin::pin!(command_elsewhere(&relay, (&call, &caller), &mut printed, stopped()));
+        if let Ok(asked) = tokio::time::timeout(SILENT_WAIT_MAX, &mut asked).await {
+            return asked;
+        }
         if !has_any.load(Ordering::Relaxed) {
             ui.note(
                 "the worker that has the account does not answer yet; where it is gone, its lease ends within 30 s",
             );
         }
-        std::future::pending::<()>().await;
+        asked.await
     };
-    let asked = tokio::select! {
-        asked = command_elsewhere(&relay, (&call, &caller), &mut printed, stopped()) => asked,
-        () = says_why_it_waits => unreachable!("it waits for ever"),
-    };
-    match asked {
+    match asked.await {
         Ok(Ok(code)) => printed.end(code),
         Ok(Err(words)) => Err(Failure::usage(Message(words))),
         // The command itself says what is wrong with the database, or who has the account.

@@ -9,7 +9,7 @@ use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
 use crate::operator::{Chosen, DecisionError};
-use crate::reconcile::{self, Pause};
+use crate::reconcile::{Reason, pause};
 use crate::record::{JobName, Key};
 use crate::store::Store;
 use crate::text::some_of;
@@ -72,7 +72,7 @@ pub(super) fn refused(error: DecisionError) -> Failure {
 pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
     if !ui.json {
         ui.note(match pause_of(host, &job) {
-            Some(pause) => format!("they wait: {}", sanitize(&pause.reason())),
+            Some(reason) => format!("they wait: {}", sanitize(&reason.text)),
             None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
             None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
@@ -81,8 +81,7 @@ pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
 }
 
 /// What keeps a job from sending.
-fn pause_of(host: &Backend, job: &JobName) -> Option<Pause> {
+fn pause_of(host: &Backend, job: &JobName) -> Option<Reason> {
     let config = host.config(Needs::Local).ok()?;
-    let pauses = reconcile::pauses(&config.state.home).ok()?;
-    pauses.into_iter().find(|pause| pause.scope.stops(job))
+    pause::reason(&config.state.home, job)
 }

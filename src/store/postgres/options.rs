@@ -53,6 +53,11 @@ impl ConnectionOptions {
         Self { options: options.clone(), held: OnceLock::new(), host: None }
     }
 
+    /// Whether the URL names more than one host.
+    pub(super) fn has_several_hosts(&self) -> bool {
+        self.parsed().is_ok_and(|config| config.get_hosts().len() > 1)
+    }
+
     /// The hosts by name, and what reaches each alone, whatever it takes.
     pub(super) fn each_host(&self) -> Vec<(String, Self)> {
         let Ok(config) = self.parsed() else { return Vec::new() };
@@ -83,7 +88,13 @@ impl ConnectionOptions {
     }
 
     pub(super) fn config(&self) -> Result<Config, String> {
-        let mut config = self.parsed()?;
+        let given = self.parsed()?;
+        // For all hosts alike: what one of them is asked goes as everything else does.
+        let is_local = is_local(&given);
+        let mut config = match self.host {
+            Some(at) => of_host(&given, at),
+            None => given,
+        };
         let read = || {
             let password = self.options.password.as_ref().map(SecretSource::read).transpose();
             password.map_err(|unusable| format!("the password in {} {}", unusable.path.display(), unusable.problem))
@@ -91,7 +102,6 @@ impl ConnectionOptions {
         if let Some(password) = self.held.get().cloned().map_or_else(read, |held| Ok(Some(held)))? {
             config.password(password.expose_secret());
         }
-        let is_local = is_local(&config);
         config
             .application_name("rosterd")
             .keepalives_idle(Duration::from_secs(10))
@@ -101,8 +111,7 @@ impl ConnectionOptions {
     }
 
     fn parsed(&self) -> Result<Config, String> {
-        let config: Config = self.options.url.parse().map_err(|error| crate::fault::chain(&error))?;
-        Ok(self.host.map_or_else(|| config.clone(), |at| of_host(&config, at)))
+        self.options.url.parse().map_err(|error| crate::fault::chain(&error))
     }
 
     /// TLS that verifies certificate and name; `None` where no packet leaves the machine.
@@ -166,7 +175,7 @@ mod tests {
             let options = DatabaseOptions { url: url.to_owned(), password: None, ca_file: None };
             let each = ConnectionOptions::new(&options).each_host().into_iter();
             each.map(|(name, one)| {
-                let config = one.parsed().unwrap();
+                let config = one.config().unwrap();
                 assert_eq!((config.get_user(), config.get_dbname()), (Some("r"), Some("d")));
                 (name, config.get_hosts().to_vec(), config.get_ports().to_vec())
             })

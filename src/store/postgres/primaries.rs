@@ -34,15 +34,15 @@ impl Database {
 
     /// The hosts of the URL that lead to servers which take writes, one for each server; none where the URL names one host.
     pub(super) fn primaries(&self) -> Vec<String> {
-        let hosts = self.options().each_host();
-        if hosts.len() < 2 {
+        if !self.options().has_several_hosts() {
             return Vec::new();
         }
         let mut looked = self.looked.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, primaries)) = looked.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return primaries.clone();
         }
-        let threads: Vec<_> = hosts.into_iter().map(|host| std::thread::spawn(move || primary(host))).collect();
+        let hosts = self.options().each_host().into_iter();
+        let threads: Vec<_> = hosts.map(|host| std::thread::spawn(move || primary(host))).collect();
         let found = threads.into_iter().filter_map(|thread| thread.join().ok().flatten());
         let mut servers: Vec<(String, String)> = Vec::new();
         for (server, host) in found {
