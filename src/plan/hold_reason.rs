@@ -265,8 +265,8 @@ impl HoldReason {
 fn erase(value: &mut Json, key: &Key) -> bool {
     match value {
         Json::String(text) => erase_key(text, key).map(|erased| *text = erased).is_some(),
-        Json::Object(all) => all.values_mut().map(|value| erase(value, key)).filter(|found| *found).count() > 0,
         Json::Array(all) => all.iter_mut().map(|value| erase(value, key)).filter(|found| *found).count() > 0,
+        Json::Object(all) => all.values_mut().map(|value| erase(value, key)).filter(|found| *found).count() > 0,
         _ => false,
     }
 }
@@ -295,6 +295,20 @@ mod tests {
         reason.precede(HoldReason::MappingChanged { people: 2 });
         assert!(reason.to_string().starts_with("the mapping change alters 2 people; this new record has the name"));
         assert!(reason.is_stranger() && !HoldReason::OnSite.is_stranger());
+        let around = |reason: &HoldReason| {
+            let reason = || Box::new(reason.clone());
+            let (first, segment) = (Box::new(HoldReason::OnSite), "Days".to_owned());
+            [
+                HoldReason::Segment { segment, reason: reason() },
+                HoldReason::Undoing { run: 3, reason: reason() },
+                HoldReason::Both { first: first.clone(), then: reason() },
+                HoldReason::Both { first: reason(), then: first },
+            ]
+        };
+        assert!(around(&HoldReason::SameEmail { id }).iter().all(HoldReason::is_stranger));
+        assert!(!around(&HoldReason::OnSite).iter().any(HoldReason::is_stranger));
+        let [segment, _, then, first] = around(&HoldReason::EmptiedOfOne);
+        assert!(segment.is_limit() && then.is_limit() && first.is_limit() && !HoldReason::OnSite.is_limit());
         for reason in [reason, HoldReason::OnSite, "limit".into()] {
             let read: HoldReason = serde_json::from_str(&serde_json::to_string(&reason).unwrap()).unwrap();
             assert_eq!(read, reason);
@@ -311,5 +325,9 @@ mod tests {
         let erased = reason.without(&key("P1")).unwrap();
         assert!(!erased.to_string().contains("P1") && erased.to_string().contains("P2"), "{erased}");
         assert_eq!(reason.without(&key("P3")), None);
+        // None has a list today.
+        let mut listed = serde_json::json!([[key("P2").to_string()], key("P1").to_string(), 7]);
+        assert!(erase(&mut listed, &key("P1")) && !erase(&mut listed, &key("P3")));
+        assert!(!listed.to_string().contains("P1") && listed.to_string().contains("P2"), "{listed}");
     }
 }

@@ -173,6 +173,7 @@ mod tests {
         (0..9).for_each(|_| summary.add(&change(Action::Delete, "", &[])));
         (0..3).for_each(|_| summary.add(&change(Action::Delete, "Night shift", &[])));
         summary.add(&change(Action::Create, "", &[]));
+        assert!(!summary.is_empty());
         assert_eq!(summary.len(), 1004);
         assert_eq!(
             summary.lines(|field| field != "mobile"),
@@ -183,6 +184,16 @@ mod tests {
             ]
         );
         assert!(summary.lines(|_| false)[2].starts_with("991 to change: title of 990, "));
+    }
+
+    #[test]
+    fn a_move_is_named_that_most_of_them_make() {
+        let mut summary = ChangeSummary::default();
+        (0..10).for_each(|_| summary.add(&change(Action::Update, "", &[("title", "Clerk", "Officer")])));
+        (0..10).for_each(|_| summary.add(&change(Action::Update, "", &[("title", "Guard", "Officer")])));
+        assert_eq!(summary.lines(|_| true), ["20 to change: title of 20"]);
+        summary.add(&change(Action::Update, "", &[("title", "Clerk", "Officer")]));
+        assert_eq!(summary.lines(|_| true), ["21 to change: title of 21 (11 times “Clerk” → “Officer”)"]);
     }
 
     #[test]

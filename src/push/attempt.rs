@@ -356,3 +356,22 @@ fn laid_over(before: &Entity, change: &Change, moved: &[&str]) -> Entity {
     }
     after
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_telephone_number_with_another_country_code_is_the_same_line() {
+        for (wanted, new, expected) in [
+            ("029 838 5771", "64 298385771", true),
+            ("029 838 5771", "64 298385772", false),
+            ("5771", "5771", false),
+            ("", "64 298385771", false),
+        ] {
+            assert_eq!(rewritten(&Value::text(wanted), &Value::text(new)), expected, "{wanted} {new}");
+        }
+        assert!(!rewritten(&Value::Empty, &Value::text("64 298385771")));
+        assert!(!rewritten(&Value::Empty, &Value::Empty));
+    }
+}

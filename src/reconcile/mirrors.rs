@@ -146,3 +146,24 @@ fn certifications(context: &Context<'_>, job: &Job) -> Result<BTreeSet<String>, 
     })?;
     Ok(named)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{JobName, Key, RemoteId};
+    use crate::snapshot::Owner;
+    use crate::store::Batch;
+
+    #[test]
+    fn law_2_an_account_is_not_known_before_every_target_with_people_was_pulled() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let mirrors = Mirrors::default();
+        assert!(mirrors.shows_all_known(&store).unwrap());
+        let mut batch = Batch::default();
+        let owner = Owner { job: JobName::new("sites").unwrap(), key: Key::new("7").unwrap() };
+        owner.put(&mut batch, Target::Contractor, RemoteId::new(7).unwrap());
+        store.commit(batch).unwrap();
+        assert!(!mirrors.shows_all_known(&store).unwrap());
+    }
+}

@@ -330,7 +330,8 @@ mod tests {
             let moved = r#"{"id":5,"sp_member_id":9,"signed_in":"2026-01-02T09:30:00+00:00"}"#;
             let movement = MemberMovement::read(serde_json::from_str(moved).unwrap()).unwrap();
             let stand = Stand::of(&movement.into()).unwrap();
-            let again = stand.again(Target::Contractor, RemoteId::new(9).unwrap(), &KnownPlace::of_member(&member));
+            let place = KnownPlace::of(&Remote::Member(Box::new(member)));
+            let again = stand.again(Target::Contractor, RemoteId::new(9).unwrap(), &place);
             match (again, expected) {
                 (Ok(Again::Member(input)), Ok((location, organization))) => {
                     assert_eq!((input.location_id, input.sp_org_id), (Some(location), Some(organization)), "{text}");

@@ -110,6 +110,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn law_1_a_lookup_s_server_that_tells_nothing_is_doubted_once_one_has_told() {
+        let at = |count: Option<u64>| ReplicaPosition { server: "a".into(), count, ..ReplicaPosition::default() };
+        let span = |count| Span { began: at(count), ended: at(count) };
+        let silent = Replicas::default().of_lookup(&span(None)).0;
+        assert_eq!(silent.of_lookup(&span(None)), (silent.clone(), None));
+        let told = silent.of_lookup(&span(Some(5))).0;
+        for (count, doubts) in [(Some(4), true), (None, true), (Some(5), false), (Some(6), false)] {
+            let (next, doubt) = told.of_lookup(&span(count));
+            assert_eq!(doubt, doubts.then(|| at(Some(5))), "{count:?}");
+            assert_eq!((next.doubted.is_some(), next.tells), (doubts, true), "{count:?}");
+            assert_eq!(next.last, Some(at(if doubts { Some(5) } else { count })));
+        }
+        // It stays so where what it showed first was an older state of the one that tells.
+        let again = told.of_lookup(&span(Some(6))).0;
+        assert!(again.of_lookup(&span(None)).1.is_some());
+    }
+
+    #[test]
     fn who_is_forgotten_is_remembered_of_no_server() {
         let [one, two] = ["P1", "P2"].map(|key| Key::new(key).unwrap());
         let keys = [&one, &two].map(|key| mark(key.as_str())).into();

@@ -142,8 +142,8 @@ impl Window {
         let Some((stored, mut window)) = Self::read(bytes) else { return Self::spent(now, limit) };
         if stored.boot != boot {
             let left = window.blocked_until.saturating_sub(stored.written);
-            let (eased, eased_at) = (window.eased_now(stored.written), 0);
-            window = Self { blocked_until: left, eased, eased_at, ..Self::spent(0, limit) };
+            let eased = window.eased_now(stored.written);
+            window = Self { blocked_until: left, eased, ..Self::spent(0, limit) };
         }
         for until in &mut window.taken {
             *until = (*until).min(now + REACH + span());
@@ -254,11 +254,19 @@ mod tests {
         let mut window = Window::default();
         window.pause(0, 1_000, true);
         window.pause(10, 2_000, true);
-        assert_eq!(window.blocked(10), Some(2_000));
+        assert_eq!((window.blocked(10), window.blocked(2_010)), (Some(2_000), None));
         assert_eq!(window.allowed(3_000, 100), 95);
         assert_eq!(window.allowed(3 * 60_000, 100), 98);
         assert_eq!(window.allowed(6 * 60_000, 100), 100);
         assert_eq!(window.allowed(0, 1), 1);
+    }
+
+    #[test]
+    fn law_12_the_machine_s_restart_gives_no_pace_back() {
+        let mut window = Window::default();
+        window.pause(100_000, 1_000, true);
+        let rebooted = Window::decode(&window.encode(7, 161_000), 8, 2_000, 100);
+        assert_eq!([2_000, 61_000].map(|now| rebooted.allowed(now, 100)), [96, 97]);
     }
 
     #[test]

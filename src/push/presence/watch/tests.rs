@@ -62,3 +62,46 @@ async fn law_10_who_is_updated_again_during_a_look_is_looked_at_once_more() {
         assert_eq!((presence.state().open.len(), stored), (left, left));
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn law_10_after_a_look_that_failed_another_is_due_a_while_later_and_none_where_it_may_not() {
+    let (_dir, store, client, clock) = ground();
+    for denied in [false, true] {
+        let presence = Presence::open(&client, &store, &clock, Target::Staff).unwrap();
+        presence.state().open.clear();
+        drop(begun(&presence, RemoteId::new(5).unwrap()).await);
+        advance(LOOK_AFTER).await;
+        assert!(presence.is_due());
+        let said = presence.postpone(1, PresenceFailure { reason: "a fault".to_owned(), denied });
+        assert!(said.contains("1 person") && said.contains("a fault"), "{said}");
+        assert!(!presence.is_due());
+        advance(LOOK_AGAIN).await;
+        assert_eq!(presence.is_due(), !denied);
+        // A later fault of another kind gives no right back.
+        presence.postpone(2, PresenceFailure { reason: "a fault".to_owned(), denied: false });
+        assert_eq!(presence.state().denied, denied);
+    }
+}
+
+#[tokio::test]
+async fn law_10_who_can_t_be_put_right_is_remembered_on_disk() {
+    let (_dir, store, client, clock) = ground();
+    let presence = Presence::open(&client, &store, &clock, Target::Staff).unwrap();
+    let id = RemoteId::new(5).unwrap();
+    drop(begun(&presence, id).await);
+    let serial = presence.state().open[&id].serial;
+    let stored =
+        || ECHOES.list::<Vec<_>>(&store, &Target::Staff).unwrap().into_iter().map(|(_, echo)| echo.astray).collect();
+    let [first, second]: [Astray; 2] = [true, false]
+        .map(|onsite| serde_json::from_value(serde_json::json!({"onsite": onsite, "lacks": "location"})).unwrap());
+    for (serial, astray, expected) in [
+        (serial + 1, first, None),
+        (serial, first, Some(first)),
+        (serial, first, Some(first)),
+        (serial, second, Some(second)),
+    ] {
+        presence.mark(id, serial, astray).unwrap();
+        let stored: Vec<Option<Astray>> = stored();
+        assert_eq!(stored, [expected]);
+    }
+}
