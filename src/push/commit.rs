@@ -208,3 +208,25 @@ fn leave(batch: &mut Batch, change: &Change, rest: Option<&Change>) {
         None => queue::remove(batch, &change.job, &change.key),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn law_4_an_answer_shows_what_the_service_makes_of_a_wish_and_a_later_look_another_spelling_at_most() {
+        let text = |text: &str| if text.is_empty() { Value::Empty } else { Value::text(text) };
+        // (wanted, shown, in the answer, found later)
+        for (wanted, shown, answered, found) in [
+            ("Ana", "ANA", true, true),
+            ("Ana", "Anna", true, false),
+            ("Ana", "", false, false),
+            ("", "Ana", true, false),
+        ] {
+            let is_echo = |seen: Seen| seen.is_echo(&text(wanted), &text(shown));
+            assert_eq!((is_echo(Seen::Answered), is_echo(Seen::Found)), (answered, found), "{wanted:?} {shown:?}");
+        }
+        assert!(Seen::Answered.is_echo(&Value::Ids(vec![1]), &Value::Empty));
+        assert!(!Seen::Found.is_echo(&Value::Ids(vec![1]), &Value::Empty));
+    }
+}

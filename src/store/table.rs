@@ -288,6 +288,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn groups_and_ids_are_read_as_they_are_written() {
+        for target in Target::ALL.iter().copied() {
+            assert_eq!(RemoteId::parse_group(target.name()), Some(target));
+        }
+        assert_eq!(RemoteId::parse_group("nobody"), None);
+        let id = RemoteId::new(77).unwrap();
+        assert_eq!(RemoteId::parse(&id.name().to_string()), Some(id));
+        let key = Keyspace::Mirror.key("staff\u{1f}0000000077");
+        assert!(Keyspace::shown(&key).ends_with(":staff/0000000077"), "{}", Keyspace::shown(&key));
+    }
+
+    #[test]
     fn fault_114_what_a_table_holds_of_a_person_goes_and_the_rows_of_others_stay() {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::open(dir.path()).unwrap();

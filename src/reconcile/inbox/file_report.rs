@@ -245,3 +245,34 @@ impl Known {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Target;
+
+    #[test]
+    fn what_is_said_of_people_who_are_missing_depends_on_when_they_leave_and_on_what_holds_them() {
+        let now: Zoned = "2026-03-02T10:00[UTC]".parse().unwrap();
+        let note = |due: Option<&str>, is_held| {
+            let (since, due) = (now.timestamp(), due.map(|due| due.parse().unwrap()));
+            let missing =
+                Missing { people: 2, of: 9, target: Target::Staff, since, due, removed: true, too_many: false };
+            missing_note(&missing, is_held, &now, Language::En)
+        };
+        let (before, at, after) = ("2026-03-02T09:59:59Z", "2026-03-02T10:00:00Z", "2026-03-02T10:00:01Z");
+        for is_held in [false, true] {
+            assert!(matches!(note(None, is_held), FileNote::MissingStay { people: 2, of: 9, .. }));
+            assert!(matches!(note(Some(after), is_held), FileNote::MissingUntil { people: 2, of: 9, .. }));
+            for due in [before, at] {
+                let note = note(Some(due), is_held);
+                let fits = if is_held {
+                    matches!(note, FileNote::MissingHeld { .. })
+                } else {
+                    matches!(note, FileNote::MissingDue { .. })
+                };
+                assert!(fits, "{due} {is_held}: {note:?}");
+            }
+        }
+    }
+}

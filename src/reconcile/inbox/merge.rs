@@ -144,6 +144,21 @@ mod tests {
     }
 
     #[test]
+    fn law_1_several_files_are_whole_and_undisturbed_only_where_each_was() {
+        for (complete, other) in [(true, true), (true, false), (false, true), (false, false)] {
+            let report = |complete: bool| Report {
+                complete,
+                interrupted: !complete,
+                details: Details { preempted: !complete, ..Details::default() },
+                ..read(Status::Done, 1)
+            };
+            let merged = merged(&job(), vec![report(complete), report(other)], Vec::new());
+            let both = complete && other;
+            assert_eq!((merged.complete, merged.interrupted, merged.details.preempted), (both, !both, !both));
+        }
+    }
+
+    #[test]
     fn what_an_earlier_file_had_held_counts_no_more_once_a_later_one_settled_it() {
         let clean = |status| {
             let report = read(status, 1);

@@ -125,3 +125,22 @@ fn settled(
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_waits_is_counted_and_named() {
+        let described = |files: &[&str]| {
+            let files = files.iter().map(|file| (*file).to_owned()).collect();
+            let waiting = WaitingFiles { dir: "in".into(), file: None, files, about: "; and so on".to_owned() };
+            Peeked { job: None, waiting: Some(waiting), _copy: None }.describe()
+        };
+        assert_eq!(described(&[]), "no file waits in the inbox in; and so on");
+        assert_eq!(described(&["a"]), "1 file waits (a) in the inbox in; and so on");
+        assert_eq!(described(&["a", "b"]), "2 files wait (a, b) in the inbox in; and so on");
+        assert!(described(&["a"; 10]).contains("(a, a, a, a, a, a, a, a, a, a)"));
+        assert!(described(&["a"; 11]).starts_with("11 files wait (a, a, a, a, a, a, a, a, a, a, …) in"));
+    }
+}

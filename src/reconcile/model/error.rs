@@ -123,6 +123,26 @@ mod tests {
     use super::*;
 
     #[test]
+    fn who_ends_a_read_of_any_source_makes_no_failure() {
+        let address = || "https://example.com".to_owned();
+        let https = |kind| Error::Source(source::Error::Https(https::Error { address: address(), kind }));
+        let entra = |kind| Error::Source(source::Error::Entra(entra::Error { address: address(), kind }));
+        assert!(https(https::HttpsErrorKind::Interrupted).is_interruption());
+        assert!(entra(entra::EntraErrorKind::Interrupted).is_interruption());
+        assert!(!Error::History(io::Error::from(io::ErrorKind::Interrupted)).is_interruption());
+    }
+
+    #[test]
+    fn a_state_folder_that_is_not_for_this_user_is_a_matter_of_the_configuration() {
+        let error = |kind| Error::Store(store::Error { place: "state".into(), kind }).kind();
+        use store::ErrorKind::{Full, NoFolder, Owner, Permission};
+        assert_eq!(
+            [Permission, Owner { uid: 7 }, NoFolder, Full].map(error),
+            [Kind::Usage, Kind::Usage, Kind::Usage, Kind::Failed]
+        );
+    }
+
+    #[test]
     fn a_full_disk_is_known_wherever_it_shows() {
         let full = || io::Error::from(io::ErrorKind::StorageFull);
         let quota = || io::Error::from(io::ErrorKind::QuotaExceeded);

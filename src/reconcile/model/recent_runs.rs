@@ -90,13 +90,16 @@ mod tests {
     #[test]
     fn a_job_is_as_it_is_since_the_first_of_equal_ends() {
         use Status::{Done, Failed, Held};
+        let one_and_29 = [[Done].as_slice(), &[Failed; 29]].concat();
         for (statuses, since) in [
             (&[][..], None),
             (&[Failed], Some(1)),
             (&[Done, Failed, Failed], Some(2)),
             (&[Failed, Held, Failed], Some(3)),
             (&[Failed; 29], Some(1)),
+            (&[Failed; 30], None),
             (&[Failed; 31], None),
+            (&one_and_29, Some(2)),
         ] {
             let since = since.map(|second| Timestamp::from_second(second).unwrap());
             assert_eq!(runs(statuses).unchanged_since(), since, "{statuses:?}");
