@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
@@ -69,7 +70,8 @@ pub enum End {
     Late,
 }
 
-/// Runs tests of one program in a process namespace of their own, so that nothing that they start outlives them.
+/// Runs tests of one program with processes and temporary files of their own, so that nothing that they start outlives them, and
+/// no run takes the files of another for those of a process that has ended.
 pub fn run(
     program: &Program,
     tests: &[&str],
@@ -78,11 +80,14 @@ pub fn run(
     trace: &Path,
     seconds: f64,
 ) -> Result<End, Error> {
+    let folder = active.with_added_extension("tmp");
+    fs::create_dir_all(&folder)?;
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o1777))?;
     let mut child = Command::new("unshare")
-        .args(["--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c"])
-        .arg(r#"exec 198<"$1" 199>>"$2"; shift 2; "$@"; exit $?"#)
+        .args(["--mount", "--pid", "--fork", "--mount-proc", "--kill-child", "bash", "-c"])
+        .arg(r#"exec 198<"$1" 199>>"$2"; mount --bind "$3" /tmp; shift 3; "$@"; exit $?"#)
         .arg("bash")
-        .args([active, trace])
+        .args([active, trace, &folder])
         .arg(&program.executable)
         .args(["--exact", &format!("--test-threads={threads}")])
         .args(tests)
@@ -112,6 +117,8 @@ pub fn run(
     };
     let _ = child.kill();
     child.wait()?;
+    // What was still being written is gone with the next one.
+    let _ = fs::remove_dir_all(&folder);
     Ok(end)
 }
 
@@ -135,13 +142,13 @@ pub fn trace(place: &Place) -> Result<(), Error> {
         }
     }
     println!("{} tests to trace, {} are known", waiting.len(), known.len());
-    let none = place.file("no-mutant");
-    fs::write(&none, "")?;
     let out = Mutex::new(OpenOptions::new().create(true).append(true).open(place.file("traces"))?);
     at_once(6, waiting.len(), |worker, index| {
         let (program, name) = &waiting[index];
         let passed = place.file(&format!("passed-{worker}"));
         fs::write(&passed, "")?;
+        let none = place.file(&format!("no-mutant-{worker}"));
+        fs::write(&none, "")?;
         let begun = Instant::now();
         let end = run(program, &[name], 1, &none, &passed, 300.0)?;
         let seconds = begun.elapsed().as_secs_f64();

@@ -13,8 +13,8 @@ use crate::{Error, Place};
 const GO_UNIT: f64 = 2.0;
 const GO: f64 = 8.0;
 
-/// Runs every mutant that has no result yet. Tests of more than `limit` seconds in all are not run for one mutant: it is missed by those
-/// that were.
+/// Runs every mutant that has no result yet. Tests of more than `limit` seconds in all are not run for one mutant: where those that
+/// were did not notice it, it is undecided.
 pub fn try_all(place: &Place, limit: f64) -> Result<(), Error> {
     let mutants = place.mutants()?;
     let programs = tests::by_name(tests::programs(place)?);
@@ -109,7 +109,7 @@ fn one(
         ran += go.len();
         cost += seconds;
     }
-    Ok(("missed", None, ran))
+    Ok((if ran < near.len() { "undecided" } else { "missed" }, None, ran))
 }
 
 /// Prints the counts of each place, and what was missed.
@@ -131,7 +131,7 @@ pub fn score(place: &Place) -> Result<(), Error> {
             None => "waiting",
         };
         *counts.entry(area).or_default().entry(result.to_owned()).or_default() += 1;
-        if ["missed", "unreached", "left out"].contains(&result) {
+        if ["missed", "unreached", "undecided", "left out"].contains(&result) {
             println!("{result}\t{}\t{}", mutant.name, results.get(&mutant.name).map_or("", |(_, ran)| ran));
         }
     }

@@ -142,3 +142,113 @@ fn a_state_of_another_account_is_refused() {
     assert!(matches!(refused, Err(TransferError::OtherAccount { .. })), "{refused:?}");
     assert!(!target.exists().unwrap());
 }
+
+#[test]
+fn law_9_nothing_is_laid_over_a_state_that_holds_anything() {
+    let (_dir, from) = homes().remove(0);
+    let whole = fill(&from);
+    type Case = (&'static str, fn(&Store));
+    let cases: [Case; 4] = [
+        ("a row", |store| {
+            let mut batch = Batch::default();
+            batch.put_bytes(Keyspace::Synced, "staff", b"{}");
+            store.commit(batch).unwrap();
+        }),
+        ("a document", |store| store.put_document("inbox/staff/out-0000000001.order", b"{}").unwrap()),
+        ("a file", |store| file_of(store, "inbox/staff/waiting", b"rows")),
+        ("a line", |store| Log::of(store.home()).append("2026-10", "{}").unwrap()),
+    ];
+    for (what, make) in cases {
+        for (_to, to) in homes() {
+            make(&Store::open(&to).unwrap());
+            assert!(matches!(put(&to, &whole), Err(TransferError::NotEmpty { .. })), "{what} {to}");
+        }
+    }
+}
+
+/// An exported state with these lines in it, which fits its own digest.
+fn sealed(lines: &[serde_json::Value], contents: Contents) -> Vec<u8> {
+    let mut text = serde_json::json!({"rosterd_state": 1, "program": "1.2.3", "account": ACCOUNT}).to_string();
+    text.push('\n');
+    for line in lines {
+        text.push_str(&line.to_string());
+        text.push('\n');
+    }
+    let digest = super::reader::hex(ring::digest::digest(&ring::digest::SHA256, text.as_bytes()).as_ref());
+    let end = serde_json::json!({"end": {"contents": contents, "sha256": digest}});
+    format!("{text}{end}\n").into_bytes()
+}
+
+/// Who can write such a file can seal it too.
+#[test]
+fn what_fits_its_digest_is_refused_where_a_state_can_have_no_such_thing() {
+    use serde_json::json;
+    let none = Contents::default();
+    let row = |key: &[u8]| {
+        let bytes = |bytes: &[u8]| serde_json::to_value(super::entry::Bytes(bytes.to_vec())).unwrap();
+        json!({"row": {"key": bytes(key), "value": bytes(b"{}")}})
+    };
+    let known = Keyspace::Synced.key("staff");
+    let cases = [
+        ("nothing", vec![], none, true),
+        (
+            "a pause",
+            vec![json!({"document": {"name": "paused/all", "content": ""}})],
+            Contents { documents: 1, ..none },
+            true,
+        ),
+        (
+            "a document elsewhere",
+            vec![json!({"document": {"name": "../all", "content": ""}})],
+            Contents { documents: 1, ..none },
+            false,
+        ),
+        ("a line", vec![json!({"line": {"of": "2026-10", "text": "{}"}})], Contents { lines: 1, ..none }, true),
+        (
+            "a line of no month",
+            vec![json!({"line": {"of": "../10", "text": "{}"}})],
+            Contents { lines: 1, ..none },
+            false,
+        ),
+        ("a line of nothing", vec![json!({"line": {"of": "", "text": "{}"}})], Contents { lines: 1, ..none }, false),
+        (
+            "two lines in one",
+            vec![json!({"line": {"of": "2026-10", "text": "{}\n{}"}})],
+            Contents { lines: 1, ..none },
+            false,
+        ),
+        (
+            "a line that is cut",
+            vec![json!({"line": {"of": "2026-10", "text": "{}\0"}})],
+            Contents { lines: 1, ..none },
+            false,
+        ),
+        (
+            "a file",
+            vec![json!({"file": {"name": "inbox/staff/waiting", "size": 0}})],
+            Contents { files: 1, ..none },
+            true,
+        ),
+        (
+            "a file elsewhere",
+            vec![json!({"file": {"name": "../../waiting", "size": 0}})],
+            Contents { files: 1, ..none },
+            false,
+        ),
+        ("an empty part", vec![json!({"part": ""})], none, false),
+        ("a row", vec![row(&known)], Contents { rows: 1, ..none }, true),
+        ("a row of no kind", vec![row(b"\x01staff")], Contents { rows: 1, ..none }, false),
+        ("a row without a name", vec![row(b"")], Contents { rows: 1, ..none }, false),
+        ("a row that is no text", vec![row(&[&known[..], b"\xff"].concat())], Contents { rows: 1, ..none }, false),
+    ];
+    for (what, lines, contents, fits) in cases {
+        let (_dir, to) = homes().remove(0);
+        match put(&to, &sealed(&lines, contents)) {
+            Ok(found) => assert!(fits && found == contents, "{what}: {found:?}"),
+            Err(error) => {
+                assert!(!fits && matches!(error, TransferError::Broken { .. }), "{what}: {error}");
+                assert!(!to.exists().unwrap(), "{what}: something was made");
+            }
+        }
+    }
+}
