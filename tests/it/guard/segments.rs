@@ -49,6 +49,24 @@ fn a_segment_cant_vanish_by_and_by_within_a_day() {
 }
 
 #[test]
+fn a_small_segment_cant_vanish_by_and_by_among_many() {
+    let title = |number: usize| if number <= 40 { "Archive" } else { "Clerk" };
+    let file = |from: usize| (from..=400).fold(people(1..1), |text, number| text + &row(number, title(number)));
+    let world = World::of(segmented("max_leavers = \"10%\""));
+    for number in 1..=400 {
+        world.person(number, title(number));
+    }
+    assert_eq!(world.sync_of(file(1)).expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.sync_of(file(4)).expect(0).writes(), (0, 0, 3));
+    let ran = world.sync_of(file(6)).expect(4);
+    assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+    let reason = ran.ended().2;
+    let said =
+        "segment \"Archive\": max_leavers: 2 people would be removed besides 3 of the last 24 hours, 3 are allowed";
+    assert!(reason.contains(said), "{reason}");
+}
+
+#[test]
 fn a_person_who_moved_to_another_segment_vanishes_from_that_one() {
     let titled = |from: usize, title: &str| {
         (1..41).fold(people(1..1), |text, number| text + &row(number, if number < from { title } else { "Clerk" }))
