@@ -6,7 +6,7 @@ use std::ops::Range;
 use std::process::{Command, Stdio};
 
 use crate::weave::{self, Mutant, Woven};
-use crate::{Error, Place, tests};
+use crate::{Error, Place};
 
 /// What each crate gets: whether a mutant is the one of this process, by files that every process inherits, as tests clear the
 /// environment of what they start.
@@ -58,8 +58,7 @@ pub fn weave(place: &Place) -> Result<(), Error> {
         let text = fs::read_to_string(&path)?;
         fs::write(path, text + &SWITCH.replace("COUNT", &mutants.len().to_string()))?;
     }
-    let mut left_out: BTreeSet<usize> =
-        tests::lines(place, "left_out")?.into_iter().filter_map(|fields| fields[0].parse().ok()).collect();
+    let mut left_out = place.left_out()?;
     loop {
         let mut woven: BTreeMap<&str, Woven> = BTreeMap::new();
         for (file, (source, mutants)) in &files {

@@ -13,6 +13,7 @@ mod tests;
 mod trials;
 mod weave;
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// Where a run keeps what it knows.
@@ -31,6 +32,11 @@ impl Place {
             mutant.number = number;
         }
         Ok(mutants)
+    }
+
+    /// The numbers of those that are not in the build.
+    pub fn left_out(&self) -> Result<BTreeSet<usize>, Error> {
+        Ok(tests::lines(self, "left_out")?.into_iter().filter_map(|fields| fields[0].parse().ok()).collect())
     }
 
     pub fn file(&self, name: &str) -> PathBuf {

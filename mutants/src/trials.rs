@@ -21,8 +21,7 @@ pub fn try_all(place: &Place, limit: f64) -> Result<(), Error> {
     let traced = tests::traced(place)?;
     let passing = tests::by_mutant(&traced);
     let known: HashSet<String> = tests::lines(place, "results")?.into_iter().map(|fields| fields[0].clone()).collect();
-    let left_out: HashSet<usize> =
-        tests::lines(place, "left_out")?.into_iter().filter_map(|fields| fields[0].parse().ok()).collect();
+    let left_out = place.left_out()?;
     let mut waiting: Vec<&Mutant> =
         mutants.iter().filter(|mutant| !known.contains(&mutant.name) && !left_out.contains(&mutant.number)).collect();
     // What few tests pass is settled first.
@@ -118,8 +117,7 @@ fn one(
 /// Prints the counts of each place, and what was missed.
 pub fn score(place: &Place) -> Result<(), Error> {
     let mutants = place.mutants()?;
-    let left_out: HashSet<usize> =
-        tests::lines(place, "left_out")?.into_iter().filter_map(|fields| fields[0].parse().ok()).collect();
+    let left_out = place.left_out()?;
     let results: HashMap<String, (String, String)> = tests::lines(place, "results")?
         .into_iter()
         .map(|fields| (fields[0].clone(), (fields[1].clone(), fields[3].clone())))

@@ -19,15 +19,9 @@ pub struct Mutant {
     pub number: usize,
     pub name: String,
     pub file: String,
-    pub function: Option<Function>,
     pub span: Span,
     pub replacement: String,
     pub genre: String,
-}
-
-#[derive(Clone, Debug, serde::Deserialize)]
-pub struct Function {
-    pub function_name: String,
 }
 
 #[derive(Clone, Debug, serde::Deserialize)]
@@ -263,20 +257,6 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
                 self.open(&right, vec![("(".into(), all.clone())]);
                 self.close(&whole, vec![(format!(") != {on}) != {on})"), all)]);
             }
-            BinOp::Lt(_) | BinOp::Gt(_) | BinOp::Le(_) | BinOp::Ge(_) => {
-                let parts = branches(
-                    &mutants,
-                    &all,
-                    |mutant| format!("l__ {} r__", mutant.replacement),
-                    format!("l__ {sign} r__"),
-                );
-                self.open(&whole, vec![("(match (&(".into(), all.clone())]);
-                self.replace(op, "), &(", &all);
-                self.close(
-                    &whole,
-                    [vec![(")) { (l__, r__) => ".into(), all.clone())], parts, vec![(" })".into(), all)]].concat(),
-                );
-            }
             BinOp::AddAssign(_)
             | BinOp::SubAssign(_)
             | BinOp::MulAssign(_)
@@ -301,14 +281,17 @@ impl<'ast> Visit<'ast> for Weaver<'_> {
                 self.close(&whole, vec![(" } }".into(), all)]);
             }
             _ => {
+                // A comparison leaves its operands where they are.
+                let compares = matches!(binary.op, BinOp::Lt(_) | BinOp::Gt(_) | BinOp::Le(_) | BinOp::Ge(_));
+                let by = if compares { "&(" } else { "(" };
                 let parts = branches(
                     &mutants,
                     &all,
                     |mutant| format!("l__ {} r__", mutant.replacement),
                     format!("l__ {sign} r__"),
                 );
-                self.open(&whole, vec![("(match ((".into(), all.clone())]);
-                self.replace(op, "), (", &all);
+                self.open(&whole, vec![(format!("(match ({by}"), all.clone())]);
+                self.replace(op, &format!("), {by}"), &all);
                 self.close(
                     &whole,
                     [vec![(")) { (l__, r__) => ".into(), all.clone())], parts, vec![(" })".into(), all)]].concat(),
