@@ -47,7 +47,10 @@ impl Listener {
         let (mut target, mut length) = (String::new(), 0);
         loop {
             let mut line = String::new();
-            reader.read_line(&mut line).unwrap();
+            // Who asked may have ended.
+            if reader.read_line(&mut line).unwrap() == 0 {
+                return;
+            }
             match line.to_lowercase().strip_prefix("content-length:") {
                 Some(number) => length = number.trim().parse().unwrap(),
                 None if target.is_empty() => target = line.trim().to_owned(),
@@ -56,7 +59,9 @@ impl Listener {
             }
         }
         let mut body = vec![0; length];
-        reader.read_exact(&mut body).unwrap();
+        if reader.read_exact(&mut body).is_err() {
+            return;
+        }
         let refuses = *self.refuses.lock().unwrap();
         if !refuses {
             self.heard.lock().unwrap().push(format!("{target}\n{}", String::from_utf8(body).unwrap()));
@@ -86,7 +91,9 @@ impl Listener {
                     say(&mut reader, "354 go on");
                     loop {
                         let mut line = String::new();
-                        reader.read_line(&mut line).unwrap();
+                        if reader.read_line(&mut line).unwrap() == 0 {
+                            return;
+                        }
                         if line == ".\r\n" {
                             break;
                         }

@@ -177,7 +177,9 @@ fn talk<S: Stream>(stream: S, tls: Tls, is_secret: bool, heard: &Mutex<Heard>) -
                 let mut mail = String::new();
                 loop {
                     let mut line = String::new();
-                    reader.read_line(&mut line)?;
+                    if reader.read_line(&mut line)? == 0 {
+                        return Ok(None);
+                    }
                     if line == ".\r\n" {
                         break;
                     }
