@@ -11,7 +11,7 @@ use rosterd::store::{Batch, ErrorKind, Keyspace, Store, Table};
 use rustix::process::Signal;
 
 use crate::monitoring::notices::Listener;
-use crate::support::config::OfAFolder;
+use crate::support::config::{OfAFolder, UNLIMITED};
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
 use crate::support::postgres::{self, Server};
@@ -201,7 +201,8 @@ fn fault_9_a_database_whose_disk_is_full_is_shown_and_notified_and_the_daemon_go
     let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let hook = Listener::start(Listener::http);
     let rest = format!("[status]\nlisten = \"{address}\"\n[notify]\nwebhook = \"http://{}/hook\"\n", hook.address);
-    let world = World::of(Config::served("schedule = \"* * * * * *\"\n", &rest).in_database());
+    let config = Config { api: UNLIMITED.into(), ..Config::served("schedule = \"* * * * * *\"\n", &rest) };
+    let world = World::of(config.in_database());
     let database = world.in_database().unwrap();
     // Its log of writes lies elsewhere: where that is full, the whole server ends.
     server.sql("postgres", &format!("create tablespace small location '{}'", small.display()));
