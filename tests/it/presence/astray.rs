@@ -4,7 +4,7 @@ use rosterd::record::{RemoteId, Target};
 use rosterd::store::{Batch, Keyspace, Table};
 use serde_json::{Value, json};
 
-use crate::support::{Config, World};
+use crate::support::{Config, World, people};
 
 const TOTAL: usize = 12;
 
@@ -14,18 +14,19 @@ fn world() -> (World, i64) {
     let world = World::synced(Config::default(), TOTAL);
     let quay = world.service().put("location", json!({"name": "Quay"}));
     let ids: Vec<i64> = world.staff().iter().map(|person| person["id"].as_i64().unwrap()).collect();
-    let store = world.store();
-    let mut batch = Batch::default();
-    for id in &ids {
-        let person = RemoteId::new(*id).unwrap();
-        Table::new(Keyspace::Echo).put(&mut batch, &Target::Staff, &person, &json!({"since": "2020-01-01T00:00:00Z"}));
-        let location = if id == ids.last().unwrap() { Value::Null } else { quay.into() };
-        let signed = json!({"staff_id": id, "location_id": location, "signed_in": "2026-01-02T09:30:00+00:00"});
-        world.service().put("staff.movement", signed);
-    }
-    store.commit(batch).unwrap();
     let last = *ids.last().unwrap();
+    ids.iter().for_each(|id| sign_in(&world, *id, if *id == last { Value::Null } else { quay.into() }));
     (world, last)
+}
+
+/// Has a person sign in after an update that no process saw the end of.
+fn sign_in(world: &World, id: i64, location: Value) {
+    let mut batch = Batch::default();
+    let person = RemoteId::new(id).unwrap();
+    Table::new(Keyspace::Echo).put(&mut batch, &Target::Staff, &person, &json!({"since": "2020-01-01T00:00:00Z"}));
+    world.store().commit(batch).unwrap();
+    let signed = json!({"staff_id": id, "location_id": location, "signed_in": "2026-01-02T09:30:00+00:00"});
+    world.service().put("staff.movement", signed);
 }
 
 fn onsite(world: &World) -> usize {
@@ -54,6 +55,20 @@ fn law_10_who_can_t_be_put_right_is_held_alone_in_every_run_until_they_stand_as_
     let ran = world.sync().expect(0);
     assert_eq!(ran.job()["held"].as_u64(), Some(0), "{ran:?}");
     assert_eq!(world.run(&["status", "--json"]).job()["held"].as_u64(), Some(0));
+}
+
+#[test]
+fn law_10_the_job_of_who_can_t_be_put_right_holds_them_and_no_other_and_who_has_none_is_named_by_id() {
+    let (mut world, astray) = world();
+    world.put("other.csv", people(20..22).as_bytes());
+    world.reconfigure(|config| Config { rest: Config::OTHER_JOB.into(), ..config });
+    let visitor = world.service().put("staff", json!({"name": "Visitor"}));
+    sign_in(&world, visitor, Value::Null);
+    let ran = world.sync().expect(4);
+    let held: Vec<_> = ran.json()["jobs"].as_array().unwrap().iter().map(|job| job["held"].clone()).collect();
+    assert_eq!(held, [1, 0], "{ran:?}");
+    let reason = ran.reason();
+    assert!(reason.contains(&format!("id {visitor} ")) && !reason.contains(&format!("id {astray} ")), "{ran:?}");
 }
 
 #[test]
