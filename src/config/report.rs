@@ -52,6 +52,14 @@ impl Report {
         self.lines.keys().filter(|place| keys.contains(&canonical(&shown(place)).as_ref())).cloned().collect()
     }
 
+    /// The key at `place` as messages name it, with its line of the file.
+    pub(super) fn named(&self, place: &str) -> String {
+        match self.line(place) {
+            Some(line) => format!("{} on line {line}", shown(place)),
+            None => shown(place),
+        }
+    }
+
     /// Whether a variable of the environment sets the key at `place`.
     pub(super) fn in_environment(&self, place: &str) -> bool {
         self.variables.contains_key(place)

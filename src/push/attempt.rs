@@ -305,7 +305,7 @@ impl Push<'_> {
             let what = change.wish.action.name();
             breaker.deny(
                 change.wish.action,
-                format!("this credential may not {what} {}: {}", self.target.plural(), chain(error)),
+                format!("{} may not {what} {}: {}", self.client.credential(), self.target.plural(), chain(error)),
             );
         } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
             breaker.give_up(chain(error));

@@ -50,8 +50,8 @@ impl<'a> Lanes<'a> {
         Self((1..).zip(client.further()).map(lane).collect())
     }
 
-    /// Distributes changes among the credentials that work now; `None` is the first one. Each has the same share, and where
-    /// one goes, only its share goes to others.
+    /// Distributes changes among the credentials that work now; the first share is that of the first one, which is `None`.
+    /// Each has the same share, and where one goes, only its share goes to others.
     pub(super) fn share<T>(&self, all: Vec<T>, key: impl Fn(&T) -> &Key) -> Vec<(Option<&Lane<'a>>, Vec<T>)> {
         let working = self.0.iter().filter(|lane| lane.breaker.reason().is_none());
         let lanes: Vec<Option<&Lane<'_>>> = std::iter::once(None).chain(working.map(Some)).collect();
@@ -66,9 +66,12 @@ impl<'a> Lanes<'a> {
 
     /// Why some take no part any more.
     pub(super) fn notes(&self) -> Vec<String> {
-        let stopped = self.0.iter().filter_map(|lane| Some((lane.number, lane.breaker.reason()?)));
+        let stopped = self.0.iter().filter_map(|lane| Some((lane, lane.breaker.reason()?)));
         stopped
-            .map(|(number, reason)| format!("further credential {number} of [api] was not used to the end: {reason}"))
+            .map(|(lane, reason)| {
+                let (number, which) = (lane.number, lane.client.credential());
+                format!("further credential {number} ({which}) was not used to the end: {reason}")
+            })
             .collect()
     }
 }
@@ -97,11 +100,16 @@ impl Lane<'_> {
         let Some(at) = newest.map(|id| mirror.at(store, id)).transpose()?.flatten() else {
             return Ok(Err("there is nothing yet by which its account could be told".to_owned()));
         };
-        let both = futures_util::try_join!(shown(first, at), shown(&self.client, at));
-        Ok(both.and_then(|(first, own)| match first.is_some() && first == own {
-            true => Ok(()),
-            false => Err(format!("it does not show id {} as the first one does: it may be of another account", at.id)),
-        }))
+        Ok(same_account(first, &self.client, at).await)
+    }
+}
+
+/// Fails where a credential does not show an entity as the first one does: it may be of another account.
+pub async fn same_account(first: &Client, other: &Client, at: EntityRef) -> Result<(), String> {
+    let (first, own) = futures_util::try_join!(shown(first, at), shown(other, at))?;
+    match first.is_some() && first == own {
+        true => Ok(()),
+        false => Err(format!("it does not show id {} as the first one does: it may be of another account", at.id)),
     }
 }
 

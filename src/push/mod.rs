@@ -35,6 +35,7 @@ use smol_str::SmolStr;
 use circuit_breaker::CircuitBreaker;
 pub use error::Error;
 use lanes::Lanes;
+pub use lanes::same_account;
 pub use outcome::{Outcome, Witness};
 pub use photo::Photos;
 pub(crate) use presence::ECHOES;

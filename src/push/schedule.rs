@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::{StreamExt as _, stream};
 
 use super::error::Error;
+use super::lanes::Lane;
 use super::outcome::Step;
 use super::{Outcome, Progress, Push};
 use crate::fault::chain;
@@ -68,34 +69,35 @@ impl Push<'_> {
     /// Makes one attempt at each change.
     async fn round(&self, mirror: &Mirror, todo: Vec<Tried>, progress: &mut Progress<'_>) -> Result<Open, Error> {
         let mut open = Open::default();
-        let mut todo = todo.into_iter();
         let lanes = std::mem::take(&mut progress.lanes);
+        let mut shares = lanes.share(todo, |(ticket, _)| &ticket.key);
+        let mut of_first = std::mem::take(&mut shares[0].1).into_iter();
         for count in PROBES.into_iter().chain([usize::MAX]) {
-            let part: Vec<Tried> = todo.by_ref().take(count).collect();
             let (job, breaker) = (progress.job, progress.breaker);
             // The first one alone finds out whether the service can do it at all.
-            let shares = match count == usize::MAX {
-                true => lanes.share(part, |(ticket, _)| &ticket.key),
-                false => vec![(None, part)],
-            };
-            let mut steps = stream::select_all(shares.into_iter().map(|(lane, share)| {
-                let push = Push { client: lane.map_or(self.client, |lane| &lane.client), ..*self };
-                let breaker = lane.map_or(breaker, |lane| &lane.breaker);
-                let send = move |(ticket, attempts): Tried| async move {
-                    let step = async {
-                        // What is queued no more is wanted no more.
-                        let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
-                        match lane {
-                            Some(lane) if !lane.takes_part(self.client, self.store, mirror).await? => {
-                                Ok(Some((change, Step::Later)))
+            let mut now = vec![(None, of_first.by_ref().take(count).collect())];
+            if count == usize::MAX {
+                now.extend(shares.drain(1..));
+            }
+            let mut steps =
+                stream::select_all(now.into_iter().map(|(lane, share): (Option<&Lane<'_>>, Vec<Tried>)| {
+                    let push = Push { client: lane.map_or(self.client, |lane| &lane.client), ..*self };
+                    let breaker = lane.map_or(breaker, |lane| &lane.breaker);
+                    let send = move |(ticket, attempts): Tried| async move {
+                        let step = async {
+                            // What is queued no more is wanted no more.
+                            let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
+                            match lane {
+                                Some(lane) if !lane.takes_part(self.client, self.store, mirror).await? => {
+                                    Ok(Some((change, Step::Later)))
+                                }
+                                _ => push.one(mirror, change, breaker).await.map(Some),
                             }
-                            _ => push.one(mirror, change, breaker).await.map(Some),
-                        }
+                        };
+                        (step.await, attempts)
                     };
-                    (step.await, attempts)
-                };
-                stream::iter(share).map(send).buffer_unordered(push.client.in_flight().min(count))
-            }));
+                    stream::iter(share).map(send).buffer_unordered(push.client.in_flight().min(count))
+                }));
             while let Some((step, attempts)) = steps.next().await {
                 let Some((change, step)) = step? else { continue };
                 match step {

@@ -409,7 +409,8 @@ impl Client {
             _ => return Ok(()),
         };
         let (status, seconds) = (head.status, pause.as_secs());
-        tracing::warn!(status, seconds, "the service asked to wait for {seconds} s (status {status})");
+        let credential = self.credential();
+        tracing::warn!(status, seconds, %credential, "the service asked {credential} to wait for {seconds} s (status {status})");
         if head.status == 429 {
             self.allowance.count_throttled();
         }
@@ -452,6 +453,11 @@ impl Client {
         });
         let target = call.target_at(self.path(call.operation));
         Outgoing { verb: call.operation.verb, target, since: call.if_modified_since(), body }
+    }
+
+    /// Who calls.
+    pub fn credential(&self) -> &Credential {
+        self.inner.authority.credential()
     }
 
     /// The credential, which the token calls need.

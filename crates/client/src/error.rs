@@ -88,9 +88,10 @@ pub enum ErrorKind {
     },
     /// The service refuses the credential, or the credential this operation.
     #[error(
-        "the service refuses this operation to this credential ({code}{}); check its scopes, the key's restriction, or \
+        "the service refuses this operation to this credential ({code}{}); check {}its scopes, the key's restriction, or \
          whether the add-on is enabled",
-        said(words)
+        said(words),
+        if *code == 401 { "that it is right and not revoked, " } else { "" }
     )]
     Denied {
         /// The status code, 401 or 403.

@@ -96,6 +96,19 @@ pub struct Paths {
     pub org_groups: Option<String>,
 }
 
+/// Which credential it is, as messages name it: a client by its id, a key by its file. No secret.
+impl fmt::Display for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client { client_id, .. } => write!(f, "client {client_id}"),
+            Self::ApiKey(source) | Self::ApiKeyBasic(source) => match source {
+                SecretSource::File(path) => write!(f, "the API key in {}", path.display()),
+                SecretSource::Text(_) | SecretSource::Missing(_) => f.write_str("the API key"),
+            },
+        }
+    }
+}
+
 /// The two kinds of credential (specification, Authentication).
 #[derive(Clone, Debug)]
 pub enum Credential {

@@ -1,5 +1,8 @@
 //! Checks the credentials: each of exactly one kind, and complete.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+
 use super::secret::FoundSecret;
 use super::section::Section;
 use super::url;
@@ -22,14 +25,33 @@ enum Place<'a, 'b> {
 /// The credential of an account, and further ones of the same account.
 pub(super) fn check(api: &Section<'_>) -> (Option<Credential>, Vec<Credential>) {
     let listed = api.sections("credentials");
-    let place = Place::List(api);
-    let mut further: Vec<Option<Credential>> = listed.iter().map(|section| credential(section, place)).collect();
+    let mut all: Vec<_> = listed.iter().map(|section| (section, credential(section, Place::List(api)))).collect();
     // What the file says of `[api]` itself comes first; where it says nothing, the first of the list does.
-    let first = match has_its_own(api) || further.is_empty() {
-        true => credential(api, Place::Api),
-        false => further.remove(0),
-    };
-    (first, further.into_iter().flatten().collect())
+    if has_its_own(api) || all.is_empty() {
+        all.insert(0, (api, credential(api, Place::Api)));
+    }
+    refuse_twins(&all);
+    let mut credentials = all.into_iter().map(|(_, credential)| credential);
+    (credentials.next().flatten(), credentials.flatten().collect())
+}
+
+/// The service counts the requests of a credential that is listed twice together: they would be twice what it allows.
+fn refuse_twins(all: &[(&Section<'_>, Option<Credential>)]) {
+    let mut seen: BTreeMap<String, &Section<'_>> = BTreeMap::new();
+    for (section, credential) in all {
+        let Some(identity) = credential.as_ref().and_then(|credential| credential.identity(b"")) else { continue };
+        match seen.entry(identity) {
+            Entry::Vacant(entry) => _ = entry.insert(section),
+            Entry::Occupied(entry) => {
+                let key = |section: &Section<'_>| {
+                    ["client_id", "api_key_file", "api_key"].into_iter().find(|key| section.has(key)).unwrap_or("")
+                };
+                let message = format!("is the same credential as {}", entry.get().named(key(entry.get())));
+                let hint = "name each credential once: the service counts the requests of both together";
+                section.problem(key(section), message, Some(hint));
+            }
+        }
+    }
 }
 
 fn has_its_own(api: &Section<'_>) -> bool {
@@ -93,7 +115,9 @@ fn client_credential(section: &Section<'_>, place: Place<'_, '_>) -> Option<Cred
     }
     let client_id = section.required("client_id", "it goes with auth_url").map(str::to_owned);
     let auth_url = match place {
-        Place::List(api) if !section.has("auth_url") => auth_url(api),
+        Place::List(api) if !section.has("auth_url") && (api.has("auth_url") || api.is_bad("auth_url")) => {
+            auth_url(api)
+        }
         _ => auth_url(section),
     };
     let secret = secret(section, "client_secret", place);

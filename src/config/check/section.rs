@@ -72,6 +72,11 @@ impl<'a> Section<'a> {
         }
     }
 
+    /// A key as messages name it, with the line where it is.
+    pub(super) fn named(&self, key: &str) -> String {
+        self.report.named(&self.at(key))
+    }
+
     /// The keys that are set.
     pub(super) fn keys(&self) -> impl Iterator<Item = &'a str> {
         self.table.into_iter().flat_map(Map::keys).map(String::as_str)

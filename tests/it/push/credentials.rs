@@ -42,6 +42,29 @@ fn law_12_two_credentials_share_a_load_and_each_keeps_its_own_limit() {
 }
 
 #[test]
+fn what_is_sent_again_for_a_person_goes_by_the_credential_that_sent_it_before() {
+    let world = world(Options { rate: 100, ..Options::default() }, CLIENT, 100);
+    world.put_config(&(world.config_text() + "[job.guard]\nmax_updates = 200\n"));
+    for number in 0..105 {
+        world.person(number, "Clerk");
+    }
+    world.sync_of(people(0..105)).expect(0);
+    world.faults(&["staff.update status=500 every=7"]);
+    let ran = world.sync_of(people(0..105).replace("Clerk", "Baker")).expect(0);
+    assert_eq!(ran.writes(), (0, 105, 0));
+    let mut sent: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for request in world.service().requests().into_iter().filter(|request| request.operation == "staff.update") {
+        sent.entry(request.path).or_default().push(request.credential);
+    }
+    assert_eq!(sent.len(), 105);
+    assert!(sent.values().any(|credentials| credentials.len() > 1), "nothing was sent again");
+    for (path, credentials) in &sent {
+        assert!(credentials.iter().all(|other| *other == credentials[0]), "{path}: {credentials:?}");
+    }
+    assert_eq!(sent.values().map(|credentials| &credentials[0]).collect::<BTreeSet<_>>().len(), 2);
+}
+
+#[test]
 fn little_to_do_goes_by_the_first_credential_alone() {
     let world = world(Options::default(), CLIENT, 100);
     assert_eq!(world.sync_of(people(0..50)).expect(0).writes(), (50, 0, 0));
@@ -65,7 +88,7 @@ fn a_further_credential_that_is_refused_stops_no_one_and_the_run_says_so() {
         world.expect_people(0..65);
         assert_eq!(writes(&world).values().copied().max(), Some(65), "{further}: {:?}", writes(&world));
         let reason = ran.reason();
-        assert!(reason.contains("further credential 1 of [api]"), "{further}: {reason}");
+        assert!(reason.contains("further credential 1 ("), "{further}: {reason}");
     }
 }
 
@@ -73,7 +96,10 @@ fn a_further_credential_that_is_refused_stops_no_one_and_the_run_says_so() {
 fn a_credential_that_is_named_twice_is_refused() {
     let world = world(Options::default(), "api_key_file = \"api_key\"", 100);
     let refused = world.sync_of(people(0..3)).expect(2);
-    assert!(refused.err.contains("two of the credentials are the same one"), "{refused:?}");
+    let line = world.config_text().lines().position(|line| line.starts_with("credentials")).unwrap() + 1;
+    assert!(refused.err.contains(&format!(":{line}: api.credentials.api_key_file: is the same")), "{refused:?}");
+    assert!(refused.err.contains(&format!("api.api_key_file on line {}", line - 1)), "{refused:?}");
+    world.run(&["check", "--offline"]).expect(2);
     assert_eq!(world.service().requests().len(), 0);
 }
 

@@ -21,10 +21,11 @@ use crate::daemon::{StartError, client_for_command};
 use crate::fault::chain;
 use crate::lookup::{self, Lookup};
 use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
-use crate::mirror::{Elements, Locations};
+use crate::mirror::{Elements, EntityRef, Locations};
 use crate::notify::{self, ChannelTest};
+use crate::push;
 use crate::reconcile::{self, mapping, peek, rows};
-use crate::record::{FieldKind, Target, Value};
+use crate::record::{FieldKind, RemoteId, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
 use crate::store::{self, Store};
@@ -84,6 +85,9 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         }
         config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
         if can_have_state {
+            if !config.api.further.is_empty() {
+                ui.note("asking the service; the first time, further credentials wait for a minute");
+            }
             service(&config, &places, &mut findings).await?;
         } else {
             let text = "not asked: only who has the account asks, and this database can't say who has it".to_owned();
@@ -303,15 +307,16 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     for target in &targets {
         let read = readable(&client, *target).await;
         let reached = read.is_ok();
-        let read = read.map(|()| format!("the credential may read {}", target.collection()));
+        let read = read.map(|_| format!("the credential may read {}", target.collection()));
         findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| chain(&error))));
         if !reached {
             return Ok(());
         }
-        for (number, further) in (1..).zip(client.further()) {
-            let read = readable(&further, *target).await.map_err(|error| chain(&error));
-            let read = read.map(|()| format!("it may read {}", target.collection()));
-            findings.push(Finding::of(format!("further credential {number}"), read));
+        let further = client.further();
+        // All at once: each waits for a minute where nothing is known of its last one.
+        let looked = futures_util::future::join_all(further.iter().map(|further| looks(&client, further, *target)));
+        for ((number, further), looked) in (1..).zip(&further).zip(looked.await) {
+            findings.push(Finding::of(format!("further credential {number} ({})", further.credential()), looked));
         }
     }
     for (contractors, what) in [(false, "custom fields"), (true, "custom fields of contractors")] {
@@ -382,17 +387,30 @@ fn known(places: &Places, locations: Vec<Location>) -> Finding {
     Finding::new(LOCATIONS, Verdict::Doubtful, text)
 }
 
-/// Asks for one entity of a target.
-async fn readable(client: &Client, target: Target) -> Result<(), api::Error> {
+/// How a further credential looks: it reads, and shows what the first one shows.
+async fn looks(first: &Client, further: &Client, target: Target) -> Result<String, String> {
+    let shown = readable(further, target).await.map_err(|error| chain(&error))?;
+    let may = format!("it may read {}", target.collection());
+    let Some(id) = shown else { return Ok(may) };
+    push::same_account(first, further, EntityRef { target, id, below: None }).await?;
+    Ok(format!("{may}, and shows the same account"))
+}
+
+/// Asks for one entity of a target, and returns its id. For holders it is asked for the certifications.
+async fn readable(client: &Client, target: Target) -> Result<Option<RemoteId>, api::Error> {
     match target {
         Target::Staff => one::<Staff>(client).await,
         Target::Contractor => one::<Member>(client).await,
         Target::Organization => one::<Organization>(client).await,
         Target::Membership => one::<Membership>(client).await,
-        Target::Holder => client.send(Api::<Certification>::root().list(&Query::default())).await.map(drop),
+        Target::Holder => {
+            let asked = client.send(Api::<Certification>::root().list(&Query::default())).await;
+            asked.map(|_| None)
+        }
     }
 }
 
-async fn one<R: Walkable>(client: &Client) -> Result<(), api::Error> {
-    client.send(Api::<R>::root().list(&Query::default().ascending("id").limit(1))).await.map(drop)
+async fn one<R: Walkable>(client: &Client) -> Result<Option<RemoteId>, api::Error> {
+    let answered = client.send(Api::<R>::root().list(&Query::default().ascending("id").limit(1))).await?;
+    Ok(answered.value.first().map(api::Entity::id))
 }
