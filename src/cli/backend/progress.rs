@@ -66,10 +66,12 @@ impl Pace {
         Self { per_minute: options.requests_per_minute, credentials: 1 + options.further.len() as u32 }
     }
 
-    /// How long `requests` requests take at least: the first minute's are free at once.
+    /// How long `requests` requests take at least: those of the first credential's first minute go at once. A further one
+    /// waits for a minute where nothing is known of its last one.
     fn least(self, requests: usize) -> Duration {
-        let all = self.per_minute.max(1) as usize * self.credentials as usize;
-        Duration::from_secs(60 * (requests.saturating_sub(1) / all) as u64)
+        let one = self.per_minute.max(1) as usize;
+        let minutes = requests.checked_sub(one + 1).map_or(0, |rest| 1 + rest / (one * self.credentials as usize));
+        Duration::from_secs(60 * minutes as u64)
     }
 }
 
@@ -166,7 +168,7 @@ mod tests {
             (900, 600, 1, 60),
             (1300, 600, 1, 120),
             (100, 100, 4, 0),
-            (10_000, 100, 4, 1440),
+            (10_000, 100, 4, 1500),
         ] {
             assert_eq!(Pace { per_minute, credentials }.least(requests).as_secs(), seconds);
         }

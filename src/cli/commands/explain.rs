@@ -19,7 +19,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ExplainArgs) -> Result<E
     let job = session::job_or_only(&config, args.job.as_deref())?;
     let key = Key::new(&args.key).ok_or_else(|| Failure::usage("a key can't be empty"))?;
     let session = Session::open(ui, host, &config, Work::Look).await?;
-    let explanation = operator::explain(&session.context(), job, &key)?;
+    let explanation = session.guard(async { operator::explain(&session.context(), job, &key) }).await?;
     if !explanation.is_known() {
         return Err(never_seen(job, &key, &explanation));
     }
@@ -309,6 +309,9 @@ impl View<'_> {
         };
         let text = match &self.all.outlook {
             Outlook::Unclear(reason) => format!("can't be said: {}", sanitize(reason)),
+            Outlook::Absent if self.all.rows.is_empty() && !self.all.incomplete.is_empty() => {
+                "nothing: no one leaves by a read that is not complete".to_owned()
+            }
             Outlook::Absent if self.all.rows.is_empty() => "nothing of the source: it has no such record".to_owned(),
             Outlook::Absent => "nothing of the source: its row does not count today".to_owned(),
             Outlook::Nothing => "nothing: source and service agree".to_owned(),

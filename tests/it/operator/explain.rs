@@ -102,6 +102,15 @@ fn someone_whose_change_was_refused_is_explained_with_the_service_s_words() {
 }
 
 #[test]
+fn someone_who_is_missing_from_a_read_that_is_not_complete_is_said_to_stay() {
+    let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), 4);
+    let cut = people(0..3);
+    world.csv(&cut[..cut.len() - 3]);
+    let told = shown(&world, "P00004");
+    assert!(told.out.contains("incomplete read: ") && told.out.contains("no one leaves by a read"), "{told:?}");
+}
+
+#[test]
 fn someone_who_was_edited_at_the_service_has_drifted() {
     let world = World::of(Config::default().job("writes = \"approve\"\n"));
     let id = world.person(1, "Clerk");
