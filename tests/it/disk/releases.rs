@@ -10,9 +10,13 @@ use tokio::runtime::Runtime;
 
 use crate::support::Ran;
 use crate::support::daemon::eventually;
+use crate::support::postgres::{self, Server, program};
 
 /// Where `packaging/keep-release` has the stand-in listen, to which the states belong.
 const ADDRESS: &str = "127.71.0.1:8471";
+
+/// What each release left: its state in a folder, and its state in a database.
+const KINDS: [&str; 2] = ["folder", "database"];
 
 /// The folders of all releases.
 fn releases() -> Vec<PathBuf> {
@@ -59,17 +63,37 @@ fn changes(plan: &Value) -> Vec<(String, String, bool)> {
     changes
 }
 
+/// Puts what a release left in a database of this server into one of this test's, and names that in the configuration.
+fn restore(folder: &Path) {
+    let database = Server::shared().database();
+    let mut load = Command::new(program("psql").unwrap());
+    load.args(["-X", "-q", "-U", "postgres", "-v", "ON_ERROR_STOP=1", "-d", &database.name, "-f", "state.sql", "-h"]);
+    let loaded = load.arg(database.server.socket()).current_dir(folder).output().unwrap();
+    assert!(loaded.status.success(), "{loaded:?}");
+    let config = folder.join("config.toml");
+    let text = fs::read_to_string(&config).unwrap();
+    assert!(text.contains("\"URL\""), "{text}");
+    fs::write(&config, text.replace("URL", &database.url())).unwrap();
+}
+
 #[test]
 fn law_3_what_every_release_left_is_opened_and_goes_on() {
     let releases = releases();
     let own = releases.iter().any(|release| release.ends_with(env!("CARGO_PKG_VERSION")));
     assert!(own, "packaging/keep-release keeps what this version leaves");
-    for release in releases {
+    for release in releases.iter().flat_map(|release| KINDS.map(|kind| release.join(kind))) {
+        let in_database = release.ends_with("database");
+        if in_database && !postgres::is_there() {
+            continue;
+        }
         let folder = tempfile::tempdir().unwrap();
         let folder = folder.path();
         let mut copy = Command::new("sh");
         copy.args(["-c", "cp -r \"$0\"/. . && chmod -R go= ."]).arg(&release).current_dir(folder);
         assert!(copy.status().unwrap().success());
+        if in_database {
+            restore(folder);
+        }
         let read = |name: &str| -> Value { serde_json::from_slice(&fs::read(folder.join(name)).unwrap()).unwrap() };
         let (people, planned) = (read("service.json"), read("plan.json")["plan"].clone());
         let people = people.as_array().unwrap();
