@@ -15,6 +15,24 @@
 //! (2), no person is created twice (3), presence is never changed by a write of something else (10), secrets and people
 //! stay out of logs and errors (11), the rate limit is never overspent (12).
 //!
+//! "Specification" is the description of the service's interface that its vendor gives to customers; the word after it is the
+//! chapter that a rule comes from.
+//!
+//! ```no_run
+//! use rosterd_client::clock::Clock;
+//! use rosterd_client::{Api, Client, Credential, Options, Query, SecretSource, Staff};
+//!
+//! # async fn list() -> Result<(), Box<dyn std::error::Error>> {
+//! let key = Credential::ApiKey(SecretSource::File("/etc/rosterd/api_key".into()));
+//! let client = Client::new(&Options::new("https://api.example.com/v1", key), &Clock::system())?;
+//! let people = client.send(Api::<Staff>::root().list(&Query::default())).await?;
+//! for person in &people.value {
+//!     println!("{} {}", person.id.get(), person.name.as_deref().unwrap_or("(no name)"));
+//! }
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! Rejected: a client generated from a description of the interface. The description is silent where a mistake wipes a
 //! person (replacing writes, 404 lists, ids as text); those decisions have their own places here.
 
