@@ -111,6 +111,21 @@ fn a_check_says_what_is_right_and_what_is_wrong() {
 }
 
 #[test]
+fn a_check_names_a_key_that_several_rows_have_with_other_values() {
+    let world = World::of(Config::default());
+    for (second, expected) in [("Clerk", false), ("Baker", true)] {
+        world.csv(people(0..3) + &row(1, second));
+        let told = world.run(&["check"]).expect(0).out;
+        assert_eq!(
+            told.contains("2 of the records share keys and have other values (such as key P00001)"),
+            expected,
+            "{told}"
+        );
+        assert_eq!(told.contains("`rosterd plan staff`"), expected, "{told}");
+    }
+}
+
+#[test]
 fn a_check_says_which_fields_stay_as_they_are_set_in_leavers() {
     let rest = "[job.leavers]\naction = \"update\"\n[job.leavers.set]\naltname = \"gone\"\ntitle = \"Left\"\n";
     let world = World::of(Config::rest(rest));

@@ -1,8 +1,10 @@
 //! `rosterd check`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::finding::{Finding, Verdict};
 use super::{finding, units};
@@ -25,7 +27,7 @@ use crate::mirror::{Elements, EntityRef, Locations};
 use crate::notify::{self, ChannelTest};
 use crate::push;
 use crate::reconcile::{self, mapping, peek, rows};
-use crate::record::{FieldKind, RemoteId, Target, Value};
+use crate::record::{FieldKind, Key, Record, RemoteId, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
 use crate::store::{self, Store};
@@ -159,6 +161,7 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
     let (mut fits, mut seeks) = (0u64, 0u64);
     let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
     let mut sample = None;
+    let mut keys = SharedKeys::default();
     let today = job.day(access.clock.now());
     let mut visit = |row: &Row, bound: &Bound<'_>| {
         let reading = bound.read(row, Some(today));
@@ -180,6 +183,7 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
                         _ => {}
                     }
                 }
+                keys.take(&record);
                 sample.get_or_insert(record.key);
                 records += 1;
             }
@@ -210,7 +214,13 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
     if let Some(reason) = read.incomplete().first() {
         return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
     }
+    let shared = keys.found();
+    let seen = format!("{seen}{}", shared.as_deref().unwrap_or_default());
     match rejected.first().or(bad_values.first()) {
+        None if shared.is_some() => {
+            let hint = format!("`rosterd plan {}` shows what becomes of them", job.name);
+            Finding::new(what, Verdict::Doubtful, format!("{seen}; {hint}"))
+        }
         None => Finding::new(what, Verdict::Good, seen),
         Some(row) => {
             let mut line = match (row.line, &row.key) {
@@ -223,6 +233,34 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
             let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
             Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
         }
+    }
+}
+
+/// The keys that several records have, with other values in each: it is not certain which of them is right.
+#[derive(Default)]
+struct SharedKeys {
+    /// By the digest of a key: the digest of its first record, how many there are, and whether others differ.
+    records: HashMap<u64, (u64, u64, bool)>,
+    such_as: Option<Key>,
+}
+
+impl SharedKeys {
+    fn take(&mut self, record: &Record) {
+        let fields = xxh3_64(&serde_json::to_vec(&record.fields).expect("plain values"));
+        let (first, count, differ) =
+            self.records.entry(xxh3_64(record.key.as_str().as_bytes())).or_insert((fields, 0, false));
+        *count += 1;
+        if *first != fields {
+            *differ = true;
+            self.such_as.get_or_insert_with(|| record.key.clone());
+        }
+    }
+
+    /// What was found, as a further part of a sentence.
+    fn found(&self) -> Option<String> {
+        let key = self.such_as.as_ref()?;
+        let count: u64 = self.records.values().filter(|(_, _, differ)| *differ).map(|(_, count, _)| count).sum();
+        Some(format!(", {count} of the records share keys and have other values (such as key {key})"))
     }
 }
 
