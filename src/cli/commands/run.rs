@@ -1,7 +1,9 @@
 //! `rosterd run` and `rosterd reload`.
 
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
@@ -13,6 +15,9 @@ use crate::clock::Clock;
 use crate::config::{self, Config, Instance, MARK, Needs};
 use crate::daemon::{self, Accounts, AccountsFolder, Commands, FolderError, ReloadRefusal, ServeError, StartError};
 use crate::secret::Unusable;
+
+/// A reload that takes longer waits for something.
+const NOTED_AFTER: Duration = Duration::from_secs(2);
 
 pub(crate) async fn run(host: &Backend, args: RunArgs, commands: Arc<dyn Commands>) -> Result<Exit, Failure> {
     let accounts = match args.accounts {
@@ -81,6 +86,18 @@ fn of_folder(error: FolderError) -> Failure {
     Failure::usage(error).hint(hint)
 }
 
+/// Says what a reload waits for, where it does.
+async fn patiently<T>(ui: &Ui, reload: impl Future<Output = T>) -> T {
+    let mut reload = pin!(reload);
+    match tokio::time::timeout(NOTED_AFTER, &mut reload).await {
+        Ok(reloaded) => reloaded,
+        Err(_) => {
+            ui.note("the configuration is taken when the runs under way have ended");
+            reload.await
+        }
+    }
+}
+
 pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let Backend::Daemon(lent) = host else {
         // What is wrong with the file may be what keeps the daemon from being found.
@@ -104,7 +121,7 @@ pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     };
     let path = lent.engine.setup().config.source_path.clone();
     // It was loaded just now where this had the account begin.
-    let reloaded = if lent.has_begun { Ok(Vec::new()) } else { lent.engine.reload().await };
+    let reloaded = if lent.has_begun { Ok(Vec::new()) } else { patiently(ui, lent.engine.reload()).await };
     let warnings = reloaded.map_err(|refusal| {
         let kept = "the configuration before stays in force";
         match refusal {

@@ -1,5 +1,8 @@
 //! Taking a new configuration, or refusing it.
 
+use std::io::{BufRead as _, BufReader};
+use std::process::Stdio;
+
 use rustix::process::Signal;
 
 use crate::support::daemon::{Manager, eventually};
@@ -111,6 +114,21 @@ fn fault_25_a_reload_during_a_run_takes_effect_after_it() {
     let log = daemon.log();
     let place = |text: &str| log.find(text).unwrap_or_else(|| panic!("no {text:?} in {log}"));
     assert!(place(" requests=") < place("is in force now"), "{log}");
+}
+
+#[test]
+fn who_reloads_during_a_run_hears_what_it_waits_for() {
+    let world = World::of(Config::served("", ""));
+    world.csv(people(0..60));
+    world.faults(&["staff.create hold after=5"]);
+    let daemon = world.daemon();
+    daemon.signal(Signal::USR1);
+    world.until_any_is_held();
+    let mut reload = world.command(&["reload"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(reload.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("when the runs under way have ended")));
+    world.faults(&[]);
+    assert!(reload.wait().unwrap().success());
 }
 
 #[test]
