@@ -114,25 +114,16 @@ impl Commit<'_> {
         Ok(earlier)
     }
 
-    /// What becomes of an entry of the queue.
     fn fate(&self, old: &Brief, is_wanted: bool) -> EntryFate {
-        let is_parked = matches!(old.state, State::Parked { .. });
-        let is_asked = self.filter.has(&old.key);
-        match old.state {
-            // A change that was parked before it was sent costs no write to try again: the person may have been mended.
-            State::Parked { status, .. } if is_wanted && status > 0 => EntryFate::Compared,
-            _ if is_wanted => EntryFate::Stays,
-            // What became of it is not known, and stays so until the next run looks again.
-            State::Sent { .. } if old.action == Action::Create => EntryFate::Stays,
-            // A person undid a run: that is sent, or parked, whatever the source says of the record.
-            _ if old.undoes && (is_parked || !is_asked || self.job.writes == Writes::Off) => EntryFate::Stays,
-            _ if old.undoes => EntryFate::Carried,
-            State::Waiting if self.job.mode == Mode::Changes && !self.judges(&old.key) => {
-                if self.plan.updates.outdated.contains_key(&old.key) { EntryFate::Outdated } else { EntryFate::Carried }
-            }
-            _ if self.judges(&old.key) || (!is_parked && is_asked) => EntryFate::Removed,
-            _ => EntryFate::Stays,
-        }
+        let now = Circumstances {
+            is_wanted,
+            is_asked: self.filter.has(&old.key),
+            is_judged: self.judges(&old.key),
+            is_outdated: self.plan.updates.outdated.contains_key(&old.key),
+            of_changes: self.job.mode == Mode::Changes,
+            may_write: self.job.writes != Writes::Off,
+        };
+        EntryFate::of(old.action, &old.state, old.undoes, now)
     }
 
     /// Puts what is wanted into the queue, and returns all of it that is to be sent.
@@ -221,6 +212,45 @@ enum EntryFate {
     Removed,
 }
 
+/// What a run says of the record of an entry of the queue.
+#[derive(Clone, Copy)]
+struct Circumstances {
+    /// It has a change of its own for it.
+    is_wanted: bool,
+    /// It is not narrowed to other records.
+    is_asked: bool,
+    /// It says what becomes of the record.
+    is_judged: bool,
+    /// What was approved of it is to be looked at again.
+    is_outdated: bool,
+    /// The job's files hold changes only.
+    of_changes: bool,
+    /// The job may write.
+    may_write: bool,
+}
+
+impl EntryFate {
+    /// What becomes of an entry of the queue.
+    fn of(action: Action, state: &State, undoes: bool, now: Circumstances) -> Self {
+        let is_parked = matches!(state, State::Parked { .. });
+        match state {
+            // A change that was parked before it was sent costs no write to try again: the person may have been mended.
+            State::Parked { status, .. } if now.is_wanted && *status > 0 => Self::Compared,
+            _ if now.is_wanted => Self::Stays,
+            // What became of it is not known, and stays so until the next run looks again.
+            State::Sent { .. } if action == Action::Create => Self::Stays,
+            // A person undid a run: that is sent, or parked, whatever the source says of the record.
+            _ if undoes && (is_parked || !now.is_asked || !now.may_write) => Self::Stays,
+            _ if undoes => Self::Carried,
+            State::Waiting if now.of_changes && !now.is_judged => {
+                if now.is_outdated { Self::Outdated } else { Self::Carried }
+            }
+            _ if now.is_judged || (!is_parked && now.is_asked) => Self::Removed,
+            _ => Self::Stays,
+        }
+    }
+}
+
 pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {
     Change {
         job: job.name.clone(),
@@ -245,4 +275,58 @@ pub(crate) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, Strin
         State::Waiting | State::Sent { .. } => {}
     })?;
     Ok(parked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Circumstances by their letters: `w`anted, `a`sked, `j`udged, `o`utdated, of `c`hanges; `-` may not write.
+    fn circumstances(letters: &str) -> Circumstances {
+        let has = |letter| letters.contains(letter);
+        Circumstances {
+            is_wanted: has('w'),
+            is_asked: has('a'),
+            is_judged: has('j'),
+            is_outdated: has('o'),
+            of_changes: has('c'),
+            may_write: !has('-'),
+        }
+    }
+
+    #[test]
+    fn what_is_queued_stays_goes_or_is_sent_by_what_the_run_says_of_its_record() {
+        let (create, update) = (Action::Create, Action::Update);
+        let sent = || State::Sent { attempts: 1, before: None };
+        let parked = |status| State::Parked { status, words: String::new() };
+        for (action, state, undoes, now, expected) in [
+            (update, parked(422), false, "wa", EntryFate::Compared),
+            (update, parked(0), false, "wa", EntryFate::Stays),
+            (update, parked(422), false, "a", EntryFate::Stays),
+            (update, parked(422), false, "aj", EntryFate::Removed),
+            (update, parked(422), false, "", EntryFate::Stays),
+            (update, State::Waiting, false, "wa", EntryFate::Stays),
+            (update, State::Waiting, false, "a", EntryFate::Removed),
+            (update, State::Waiting, false, "j", EntryFate::Removed),
+            (update, State::Waiting, false, "", EntryFate::Stays),
+            // A file of changes says nothing of those who are not in it.
+            (update, State::Waiting, false, "ac", EntryFate::Carried),
+            (update, State::Waiting, false, "aco", EntryFate::Outdated),
+            (update, State::Waiting, false, "acoj", EntryFate::Removed),
+            (update, sent(), false, "ac", EntryFate::Removed),
+            // A create of unknown fate is never given up.
+            (create, sent(), false, "aj", EntryFate::Stays),
+            (create, State::Waiting, false, "aj", EntryFate::Removed),
+            (update, sent(), false, "aj", EntryFate::Removed),
+            // What takes back a run is sent whatever the source says.
+            (update, State::Waiting, true, "aj", EntryFate::Carried),
+            (update, sent(), true, "aj", EntryFate::Carried),
+            (update, State::Waiting, true, "j", EntryFate::Stays),
+            (update, State::Waiting, true, "aj-", EntryFate::Stays),
+            (update, parked(422), true, "aj", EntryFate::Stays),
+        ] {
+            let found = EntryFate::of(action, &state, undoes, circumstances(now));
+            assert_eq!(found, expected, "{} {state:?} {undoes} {now:?}", action.name());
+        }
+    }
 }
