@@ -223,6 +223,22 @@ mod tests {
     }
 
     #[test]
+    fn a_pause_that_was_not_recorded_is_recorded_once_as_whose_it_was() {
+        let dir = tempfile::tempdir().unwrap();
+        let home = Home::from(dir.path());
+        pause(&home, &clock(), Some(&job("one"))).unwrap();
+        let note = Note { since: clock().now(), by: "an operator".into(), why: None, recorded: false };
+        home.write_new(&PauseScope::All.document(), &serde_json::to_vec(&note).unwrap()).unwrap();
+        for _ in 0..2 {
+            assert!(!pause(&home, &clock(), None).unwrap(), "it stands");
+        }
+        let all = pauses(&home).unwrap().into_iter().find(|pause| pause.scope == PauseScope::All).unwrap();
+        assert_eq!(all.note, Some(Note { recorded: true, ..note }));
+        let lines = fs::read_to_string(dir.path().join("audit/2026-01.ndjson")).unwrap();
+        assert_eq!(lines.matches("an operator").count(), 1, "{lines}");
+    }
+
+    #[test]
     fn a_pause_whose_file_is_damaged_still_stops() {
         let dir = tempfile::tempdir().unwrap();
         let home = Home::from(dir.path());
