@@ -243,7 +243,11 @@ impl EntryFate {
             _ if undoes && (is_parked || !now.is_asked || !now.may_write) => Self::Stays,
             _ if undoes => Self::Carried,
             State::Waiting if now.of_changes && !now.is_judged => {
-                if now.is_outdated { Self::Outdated } else { Self::Carried }
+                if now.is_outdated {
+                    Self::Outdated
+                } else {
+                    Self::Carried
+                }
             }
             _ if now.is_judged || (!is_parked && now.is_asked) => Self::Removed,
             _ => Self::Stays,

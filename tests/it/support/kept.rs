@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
+use memchr::memmem::Finder;
 use rosterd::store::{Account, Batch, DatabaseOptions, Home, Log, MetaKey};
 
 use super::Site;
@@ -151,8 +152,8 @@ impl Site {
 
     /// The parts of what is kept that hold a text.
     pub(crate) fn kept_with(&self, text: &str) -> Vec<String> {
-        let holds = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
-        self.kept().into_iter().filter(|(_, bytes)| holds(bytes)).map(|(name, _)| name).collect()
+        let finder = Finder::new(text);
+        self.kept().into_iter().filter(|(_, bytes)| finder.find(bytes).is_some()).map(|(name, _)| name).collect()
     }
 
     /// Loses all of it.
