@@ -75,29 +75,28 @@ impl Push<'_> {
         for count in PROBES.into_iter().chain([usize::MAX]) {
             let (job, breaker) = (progress.job, progress.breaker);
             // The first one alone finds out whether the service can do it at all.
-            let mut now = vec![(None, of_first.by_ref().take(count).collect())];
+            let mut now: Vec<(Option<&Lane<'_>>, Vec<Tried>)> = vec![(None, of_first.by_ref().take(count).collect())];
             if count == usize::MAX {
                 now.extend(shares.drain(1..));
             }
-            let mut steps =
-                stream::select_all(now.into_iter().map(|(lane, share): (Option<&Lane<'_>>, Vec<Tried>)| {
-                    let push = Push { client: lane.map_or(self.client, |lane| &lane.client), ..*self };
-                    let breaker = lane.map_or(breaker, |lane| &lane.breaker);
-                    let send = move |(ticket, attempts): Tried| async move {
-                        let step = async {
-                            // What is queued no more is wanted no more.
-                            let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
-                            match lane {
-                                Some(lane) if !lane.takes_part(self.client, self.store, mirror).await? => {
-                                    Ok(Some((change, Step::Later)))
-                                }
-                                _ => push.one(mirror, change, breaker).await.map(Some),
+            let mut steps = stream::select_all(now.into_iter().map(|(lane, share)| {
+                let push = Push { client: lane.map_or(self.client, |lane| &lane.client), ..*self };
+                let breaker = lane.map_or(breaker, |lane| &lane.breaker);
+                let send = move |(ticket, attempts): Tried| async move {
+                    let step = async {
+                        // What is queued no more is wanted no more.
+                        let Some(change) = queue::get(push.store, job, &ticket.key)? else { return Ok(None) };
+                        match lane {
+                            Some(lane) if !lane.takes_part(self.client, self.store, mirror).await? => {
+                                Ok(Some((change, Step::Later)))
                             }
-                        };
-                        (step.await, attempts)
+                            _ => push.one(mirror, change, breaker).await.map(Some),
+                        }
                     };
-                    stream::iter(share).map(send).buffer_unordered(push.client.in_flight().min(count))
-                }));
+                    (step.await, attempts)
+                };
+                stream::iter(share).map(send).buffer_unordered(push.client.in_flight().min(count))
+            }));
             while let Some((step, attempts)) = steps.next().await {
                 let Some((change, step)) = step? else { continue };
                 match step {

@@ -96,19 +96,6 @@ pub struct Paths {
     pub org_groups: Option<String>,
 }
 
-/// Which credential it is, as messages name it: a client by its id, a key by its file. No secret.
-impl fmt::Display for Credential {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client { client_id, .. } => write!(f, "client {client_id}"),
-            Self::ApiKey(source) | Self::ApiKeyBasic(source) => match source {
-                SecretSource::File(path) => write!(f, "the API key in {}", path.display()),
-                SecretSource::Text(_) | SecretSource::Missing(_) => f.write_str("the API key"),
-            },
-        }
-    }
-}
-
 /// The two kinds of credential (specification, Authentication).
 #[derive(Clone, Debug)]
 pub enum Credential {
@@ -127,4 +114,17 @@ pub enum Credential {
         /// Scopes asked for; none asks for what the client has.
         scopes: Vec<String>,
     },
+}
+
+/// Which credential it is, as messages name it: a client by its id, a key by its file. No secret.
+impl fmt::Display for Credential {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client { client_id, .. } => write!(f, "client {client_id}"),
+            Self::ApiKey(source) | Self::ApiKeyBasic(source) => match source {
+                SecretSource::File(path) => write!(f, "the API key in {}", path.display()),
+                SecretSource::Text(_) | SecretSource::Missing(_) => f.write_str("the API key"),
+            },
+        }
+    }
 }
