@@ -13,23 +13,25 @@ use super::{dirty, pages};
 use crate::record::{JobName, Key, RemoteId};
 use crate::store::{self, Batch, Keyspace, MetaKey, Store, Table};
 
-/// So many keys are looked at before the table is, which is made then: ten numbers of one more digit and some that are gone lie
-/// between a number and the next.
+/// So many keys are looked at from the one that is expected on: ten numbers of one more digit and some that are gone lie between a
+/// number and the next.
 const NEAR: usize = 16;
 
 /// The pages of a job, by their first keys.
 const PAGES: Table<Key, ()> = Table::new(Keyspace::Pages);
 
-/// All keys of a job in order, at 29 bytes and the key each.
+/// All keys of a job in order, at 24 bytes and the key each.
 #[derive(Debug, Default)]
 pub struct Index {
     keys: String,
     ends: Vec<u32>,
     digests: Vec<u128>,
     ids: Vec<i32>,
-    gone: Vec<bool>,
-    due: Vec<Option<Day>>,
-    /// The positions by their digests, built when a digest is looked up that is not where it was expected.
+    /// The positions that complete reads miss, in order.
+    gone: Vec<u32>,
+    /// The positions that have a day on which they are to be looked at, in order.
+    due: Vec<(u32, Day)>,
+    /// The positions by their digests, made when the first digest is looked up by it.
     by_digest: OnceCell<HashTable<u32>>,
 }
 
@@ -68,7 +70,7 @@ impl Index {
     }
 
     fn counted(&self) -> (u64, u64) {
-        (self.len() as u64, self.gone.iter().filter(|gone| **gone).count() as u64)
+        (self.len() as u64, self.gone.len() as u64)
     }
 
     /// Whether nothing moved since the pages of a job were written.
@@ -126,20 +128,25 @@ impl Index {
             key: self.key(at),
             digest: self.digests[at],
             id: self.ids[at],
-            gone: self.gone[at],
-            due: self.due[at],
+            gone: self.gone.binary_search(&position(at)).is_ok(),
+            due: self.due.binary_search_by_key(&position(at), |(at, _)| *at).ok().map(|found| self.due[found].1),
         }
     }
 
-    /// The position of the key whose settled row has this digest. It is looked for from `near` on first: rows that come in
-    /// order of key follow one another, and those in order of number nearly so (`E9`, `E10`).
-    pub fn by_digest(&self, digest: u128, near: usize) -> Option<usize> {
+    /// The position of the key whose settled row has this digest, if it is `near` or a little further on: rows that come in order
+    /// of key follow one another, and those in order of number nearly so (`E9`, `E10`).
+    pub fn by_digest_near(&self, digest: u128, near: usize) -> Option<usize> {
         if digest == 0 {
             return None;
         }
         let mut next = self.digests.get(near..).unwrap_or_default().iter().take(NEAR);
-        if let Some(ahead) = next.position(|other| *other == digest) {
-            return Some(near + ahead);
+        next.position(|other| *other == digest).map(|ahead| near + ahead)
+    }
+
+    /// The same wherever it is. The first call makes a table of all digests, of 5 to 10 bytes each.
+    pub fn by_digest(&self, digest: u128) -> Option<usize> {
+        if digest == 0 {
+            return None;
         }
         let table = self.by_digest.get_or_init(|| self.table());
         table.find(short(digest), |at| self.digests[*at as usize] == digest).map(|at| *at as usize)
@@ -148,8 +155,7 @@ impl Index {
     fn table(&self) -> HashTable<u32> {
         let mut table = HashTable::with_capacity(self.digests.iter().filter(|digest| **digest != 0).count());
         for (at, digest) in self.digests.iter().enumerate().filter(|(_, digest)| **digest != 0) {
-            let at = u32::try_from(at).expect("there are fewer keys than int32 ids");
-            table.insert_unique(short(*digest), at, |at| short(self.digests[*at as usize]));
+            table.insert_unique(short(*digest), position(at), |at| short(self.digests[*at as usize]));
         }
         table
     }
@@ -188,12 +194,13 @@ impl Index {
     }
 
     fn push(&mut self, entry: IndexEntry<'_>) {
+        let at = position(self.len());
         self.keys.push_str(entry.key);
         self.ends.push(u32::try_from(self.keys.len()).expect("the keys of a job are below 4 GiB"));
         self.digests.push(entry.digest);
         self.ids.push(entry.id);
-        self.gone.push(entry.gone);
-        self.due.push(entry.due);
+        self.gone.extend(entry.gone.then_some(at));
+        self.due.extend(entry.due.map(|day| (at, day)));
     }
 
     fn push_dirty(&mut self, key: &str, state: KeyState) {
@@ -201,6 +208,10 @@ impl Index {
             self.push(IndexEntry { key, digest: 0, id: id.get(), gone, due: None });
         }
     }
+}
+
+fn position(at: usize) -> u32 {
+    u32::try_from(at).expect("there are fewer keys than int32 ids")
 }
 
 /// A digest is as good as its half for finding a place.
@@ -280,10 +291,11 @@ mod tests {
                 for (at, (key, digest, _)) in entries(&index).into_iter().enumerate() {
                     prop_assert_eq!(index.by_key(&key), Some(at));
                     if digest != 0 {
-                        prop_assert_eq!(index.by_digest(digest, at), Some(at));
-                        prop_assert_eq!(index.by_digest(digest, 0), Some(at));
-                        prop_assert_eq!(index.by_digest(digest, usize::MAX), Some(at));
-                        prop_assert_eq!(index.by_digest(digest ^ 1, at), None);
+                        prop_assert_eq!(index.by_digest_near(digest, at), Some(at));
+                        prop_assert_eq!(index.by_digest_near(digest, usize::MAX), None);
+                        prop_assert_eq!(index.by_digest_near(digest ^ 1, at), None);
+                        prop_assert_eq!(index.by_digest(digest), Some(at));
+                        prop_assert_eq!(index.by_digest(digest ^ 1), None);
                     }
                 }
             }

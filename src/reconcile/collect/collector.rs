@@ -6,6 +6,7 @@ use std::ops::ControlFlow;
 use jiff::civil::Date;
 
 use super::duplicates::{Choice, choose};
+use super::row_finder::RowFinder;
 use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
 use crate::config::Job;
@@ -109,25 +110,30 @@ impl<'a> Collector<'a> {
         let stamp = fingerprint::of_rows(job, mapping);
         let today = job.day(context.now_for_leavers());
         let today_as_day = Day::of(today);
-        let mut near = 0;
+        let mut finder = RowFinder::new(index);
         let mut full = None;
+        // A key that is gone has no digest, so none is found; it is asked all the same, for who is back must be looked at.
+        let needs_nothing = |at: &usize| {
+            let entry = index.entry(*at);
+            !narrow.keys.iter().any(|key| key.as_str() == entry.key)
+                && !dirty.contains(at)
+                && !entry.gone
+                && entry.due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
+        };
         let mut visit = |row: &Row, bound: &Bound<'_>| {
             let digest = bound.digest(row) ^ stamp;
-            // A key that is gone has no digest, so none is found; it is asked all the same, for who is back must be looked at.
-            let found = index.by_digest(digest, near);
-            near = found.unwrap_or(near) + 1;
-            if let Some(at) = found
-                && !narrow.keys.iter().any(|key| key.as_str() == index.entry(at).key)
-                && !dirty.contains(&at)
-                && !index.entry(at).gone
-                && index.entry(at).due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
-            {
-                self.present.mark(at);
-                // No source has that many rows; what a reason says of a line is all that would be wrong.
-                self.lines[at] = u32::try_from(row.line).unwrap_or(u32::MAX);
+            if let Some(at) = finder.by_digest(digest).filter(needs_nothing) {
+                self.note_unchanged(at, row.line);
                 return ControlFlow::Continue(());
             }
-            match self.take(bound.read(row, Some(today)), (row, bound), digest) {
+            let reading = bound.read(row, Some(today));
+            if let Mapped::Record(record) = &reading.mapped
+                && let Some(at) = finder.by_key(digest, &record.key).filter(needs_nothing)
+            {
+                self.note_unchanged(at, row.line);
+                return ControlFlow::Continue(());
+            }
+            match self.take(reading, (row, bound), digest) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
                     full = Some(error);
@@ -141,6 +147,12 @@ impl<'a> Collector<'a> {
         }
         self.read = Some(read?);
         Ok(self)
+    }
+
+    fn note_unchanged(&mut self, at: usize, line: u64) {
+        self.present.mark(at);
+        // No source has that many rows; what a reason says of a line is all that would be wrong.
+        self.lines[at] = u32::try_from(line).unwrap_or(u32::MAX);
     }
 
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {

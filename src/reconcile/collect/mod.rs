@@ -6,6 +6,7 @@ pub(crate) mod fingerprint;
 pub(crate) mod key_filter;
 pub(crate) mod lookups;
 pub(crate) mod replica_lag;
+mod row_finder;
 pub(crate) mod rows;
 pub(crate) mod shared_read;
 pub(crate) mod stray_rows;
