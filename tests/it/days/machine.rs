@@ -2,6 +2,7 @@
 //! notices.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -94,6 +95,12 @@ impl RunObserver for Scissors {
     }
 }
 
+/// An address of this machine that no other process of the tests uses: a port of it stays free while nothing listens there.
+fn own_address() -> Ipv4Addr {
+    let [_, b, c, d] = std::process::id().to_be_bytes();
+    Ipv4Addr::new(127, 64 | b, c, d)
+}
+
 impl Machine {
     /// A machine that is off, at this time, with these jobs.
     pub(super) fn new(began: Timestamp, jobs: support::Config) -> Self {
@@ -104,6 +111,7 @@ impl Machine {
             data: Some(data.path().to_owned()),
             // A person who is created twice is there twice.
             accept_duplicates: true,
+            listen: (own_address(), 0).into(),
             ..Options::default()
         };
         let web = Listener::start(Listener::http);
