@@ -9,7 +9,9 @@ use crate::tests::{self, End, Program, Test};
 use crate::weave::Mutant;
 use crate::{Error, Place};
 
-/// What the tests of one program cost at most that are run in one go, in seconds.
+/// What the tests of one program cost at most that are run in one go, in seconds. The first go is short: most faults are noticed by
+/// one of the nearest tests.
+const GO_FIRST: f64 = 0.5;
 const GO_UNIT: f64 = 2.0;
 const GO: f64 = 8.0;
 
@@ -81,11 +83,13 @@ fn one(
     active: &std::path::Path,
     limit: f64,
 ) -> Result<(&'static str, Option<usize>, usize), Error> {
-    let (mut ran, mut cost) = (0, 0.0);
+    let (mut ran, mut cost, mut go_most) = (0, 0.0, GO_FIRST);
     let nothing = std::path::Path::new("/dev/null");
     while ran < near.len() && cost < limit {
         let first = &traced[near[ran]];
         let (most, threads) = if first.is_unit() { (GO_UNIT, 2) } else { (GO, 4) };
+        let most = f64::min(most, go_most);
+        go_most *= 2.0;
         let mut seconds = 0.0;
         let go: Vec<usize> = near[ran..]
             .iter()
