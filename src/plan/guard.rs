@@ -83,6 +83,19 @@ impl<C: Judged> Guarded<C> {
             Some(Held::change(change, &reason))
         }));
     }
+
+    /// Holds a record with nothing to approve, whatever was to become of it.
+    pub fn hold_record(&mut self, key: Key, reason: HoldReason) {
+        self.go.retain(|change| *change.key() != key);
+        self.held.retain(|held| held.key != key);
+        self.held.push(Held { key, reason, change: None, other: None });
+    }
+
+    /// Holds those among `keys` who would go, unless a person released them.
+    pub fn hold_leavers(&mut self, keys: &BTreeSet<Key>, reason: &HoldReason) {
+        let is_held = |change: &C| keys.contains(change.key()) && change.leaves() && !change.is_approved();
+        self.hold(|change| is_held(change).then(|| reason.clone()));
+    }
 }
 
 /// Divides changes into those that go, those that wait and those that were rejected; those that a person released go before
@@ -272,6 +285,49 @@ mod tests {
         ] {
             assert_eq!(check(leavers, updates, creates, base), expected, "{leavers} {updates} {creates} {base:?}");
         }
+    }
+
+    #[test]
+    fn a_record_that_is_held_is_held_once_and_the_others_are_left_as_they_are() {
+        let key = |number: usize| Key::new(&number.to_string()).unwrap();
+        let keys = |guarded: &Guarded| {
+            let held = guarded.held.iter().map(|held| (held.key.clone(), held.change.is_some()));
+            (guarded.go.iter().map(|change| change.key.clone()).collect::<Vec<_>>(), held.collect::<Vec<_>>())
+        };
+        let mut guarded = Guarded { go: many(4, Action::Create), ..Guarded::default() };
+        guarded.hold(|change| [key(0), key(1)].contains(&change.key).then_some(HoldReason::RestoredState));
+        guarded.hold_record(key(1), HoldReason::NeedsOwnKey);
+        guarded.hold_record(key(2), HoldReason::NeedsOwnKey);
+        guarded.hold_record(key(9), HoldReason::NeedsOwnKey);
+        let held = vec![(key(0), true), (key(1), false), (key(2), false), (key(9), false)];
+        assert_eq!(keys(&guarded), (vec![key(3)], held));
+    }
+
+    #[test]
+    fn of_those_who_are_missing_only_who_would_go_unreleased_is_held() {
+        // Who is asked about, what becomes of them, whether they are changed for being gone, whether released; whether held.
+        let table = [
+            (true, Action::Delete, false, false, true),
+            (true, Action::Update, true, false, true),
+            (true, Action::Update, false, false, false),
+            (true, Action::Create, false, false, false),
+            (true, Action::Delete, false, true, false),
+            (true, Action::Update, true, true, false),
+            (false, Action::Delete, false, false, false),
+            (false, Action::Update, true, false, false),
+        ];
+        let mut guarded = Guarded::default();
+        let (mut asked, mut expected) = (BTreeSet::new(), Vec::new());
+        for (number, (is_asked, action, leaver, approved, held)) in table.into_iter().enumerate() {
+            let mut change = Change { approved, ..change(number, action) };
+            change.wish.leaver = leaver;
+            asked.extend(is_asked.then(|| change.key.clone()));
+            expected.extend(held.then(|| change.key.clone()));
+            guarded.go.push(change);
+        }
+        guarded.hold_leavers(&asked, &HoldReason::RestoredState);
+        assert_eq!(guarded.held.iter().map(|held| held.key.clone()).collect::<Vec<_>>(), expected);
+        assert_eq!(guarded.go.len(), table.len() - expected.len());
     }
 
     #[test]

@@ -301,16 +301,38 @@ impl Push<'_> {
     /// A missing permission ends its kind of change; a service that can't be reached, or fails one person after the other,
     /// ends the push.
     fn slow_down(&self, change: &Change, error: &api::Error, breaker: &CircuitBreaker<'_>) {
-        if error.permission() && error.code().is_some() {
-            let what = change.wish.action.name();
-            breaker.deny(
-                change.wish.action,
-                format!("{} may not {what} {}: {}", self.client.credential(), self.target.plural(), chain(error)),
-            );
-        } else if error.fate() == Fate::NotSent || error.code() == Some(503) {
-            breaker.give_up(chain(error));
-        } else {
-            breaker.trouble(chain(error));
+        match Outlook::of(error.permission(), error.code(), error.fate()) {
+            Outlook::KindDenied => {
+                let what = change.wish.action.name();
+                breaker.deny(
+                    change.wish.action,
+                    format!("{} may not {what} {}: {}", self.client.credential(), self.target.plural(), chain(error)),
+                );
+            }
+            Outlook::ServiceAway => breaker.give_up(chain(error)),
+            Outlook::OneInTrouble => breaker.trouble(chain(error)),
+        }
+    }
+}
+
+/// What a request that changed nothing says of those that would follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outlook {
+    /// All of its kind are refused.
+    KindDenied,
+    /// None arrives.
+    ServiceAway,
+    /// Others may do better.
+    OneInTrouble,
+}
+
+impl Outlook {
+    fn of(permission: bool, code: Option<u16>, fate: Fate) -> Self {
+        match code {
+            Some(_) if permission => Self::KindDenied,
+            Some(503) => Self::ServiceAway,
+            _ if fate == Fate::NotSent => Self::ServiceAway,
+            _ => Self::OneInTrouble,
         }
     }
 }
@@ -360,6 +382,27 @@ fn laid_over(before: &Entity, change: &Change, moved: &[&str]) -> Entity {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_one_failure_says_of_the_requests_that_would_follow() {
+        use Fate::{NotSent, Refused, Unknown};
+        use Outlook::{KindDenied, OneInTrouble, ServiceAway};
+        for (permission, code, fate, expected) in [
+            (true, Some(403), Refused, KindDenied),
+            (true, Some(401), NotSent, KindDenied),
+            // No credential could be had, so no kind is denied.
+            (true, None, NotSent, ServiceAway),
+            (false, None, NotSent, ServiceAway),
+            (false, Some(503), Unknown, ServiceAway),
+            (false, Some(503), Refused, ServiceAway),
+            (false, Some(429), NotSent, ServiceAway),
+            (false, Some(500), Unknown, OneInTrouble),
+            (false, Some(400), Refused, OneInTrouble),
+            (false, None, Unknown, OneInTrouble),
+        ] {
+            assert_eq!(Outlook::of(permission, code, fate), expected, "{permission} {code:?} {fate:?}");
+        }
+    }
 
     #[test]
     fn a_telephone_number_with_another_country_code_is_the_same_line() {

@@ -175,4 +175,25 @@ mod tests {
         Home::from(dir.path()).leave_mark(2).unwrap();
         assert_eq!(signed(dir.path()), 0);
     }
+
+    #[test]
+    fn a_state_that_was_laid_down_is_another_until_a_run_has_seen_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path()).unwrap();
+        let lay_down = || {
+            let mut batch = Batch::default();
+            is_another(&mut batch, &store).unwrap();
+            store.commit(batch).unwrap();
+        };
+        lay_down();
+        assert!(!is_new_copy(&store).unwrap(), "no run left anything yet");
+        sign(&store).unwrap();
+        assert!(!is_new_copy(&store).unwrap());
+        lay_down();
+        assert!(is_new_copy(&store).unwrap());
+        assert_eq!(copies(&store).unwrap(), 1);
+        sign(&store).unwrap();
+        assert!(!is_new_copy(&store).unwrap());
+        assert_eq!(copies(&store).unwrap(), 1, "it stays counted");
+    }
 }

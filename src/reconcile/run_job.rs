@@ -191,7 +191,8 @@ async fn plan_after_recovery(
         JobContext { context, job: part, mirrors, filter, earlier, looks_ahead: false },
         &mut |key, known| adoption.take(key, known),
     )?;
-    draft.hold_unclear(unclear);
+    // Whether an earlier request made them is not known.
+    unclear.into_iter().for_each(|(key, reason)| draft.changes.hold_record(key, reason));
     adoption.end()?;
     mirrors.of_mut(part.mapping.target).save(store)?;
     Ok(draft)

@@ -106,3 +106,29 @@ fn other(values: &[(IdentityValue, usize)], value: IdentityValue, at: usize) -> 
     let first = values.partition_point(|(other, _)| *other < value);
     values[first..].iter().take_while(|(other, _)| *other == value).map(|(_, other)| *other).find(|other| *other != at)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::OnDrift;
+    use crate::record::Field;
+
+    #[test]
+    fn only_names_and_emails_of_people_that_a_job_may_change_are_looked_at() {
+        // The target, what the job maps, what it sets in new ones alone; the fields that are looked at.
+        for (target, mapped, seed_only, expected) in [
+            (Target::Staff, &["name", "email", "mobile"][..], &[][..], &[Target::NAME, Target::EMAIL][..]),
+            (Target::Staff, &["name", "email"], &["name"], &[Target::EMAIL]),
+            (Target::Staff, &["mobile"], &[], &[]),
+            (Target::Organization, &["name"], &[], &[]),
+        ] {
+            let fields: Vec<Field> = mapped.iter().map(|name| target.field(name).unwrap()).collect();
+            let seed_only: Vec<_> = seed_only.iter().map(|name: &&str| (*name).into()).collect();
+            let rules = Rules { target, fields: &fields, seed_only: &seed_only, on_drift: OnDrift::Overwrite };
+            let names = MovedNames::new(rules);
+            let looked: Vec<&str> = names.fields.iter().map(|place| Target::IDENTITY[*place]).collect();
+            assert_eq!(looked, expected, "{target:?} {mapped:?} {seed_only:?}");
+            assert_eq!(names.concern(), !expected.is_empty());
+        }
+    }
+}

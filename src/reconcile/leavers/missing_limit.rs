@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detect::{LeaverDetector, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{self, Change, Guarded, HoldReason, LeaverAction, Limits, ManyMissing, Verdict};
+use crate::plan::{Change, HoldReason, LeaverAction, Limits, ManyMissing, Verdict};
 use crate::reconcile::approval::held;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -152,8 +152,26 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })
 }
 
-/// Holds removals that passed the limit on removals although too many people are missing.
-pub(crate) fn hold_due<C: plan::Judged>(guarded: &mut Guarded<C>, due: &BTreeSet<Key>, reason: &HoldReason) {
-    let passed = |change: &C| due.contains(change.key()) && change.leaves() && !change.is_approved();
-    guarded.hold(|change| passed(change).then(|| reason.clone()));
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::RemoteId;
+
+    #[test]
+    fn a_grace_never_ends_for_those_whose_own_removal_was_rejected() {
+        let key = |name: &str| Key::new(name).unwrap();
+        let grace_ends = Some("2027-06-10T02:00:00Z".parse().unwrap());
+        let (since, id) = ("2027-06-01T02:00:00Z".parse().unwrap(), RemoteId::new(5).unwrap());
+        let missed = |name| Missed { key: key(name), id, since, due: grace_ends };
+        let names = ["approved", "rejected", "rejected for something else", "undecided"];
+        let mut all = names.map(missed);
+        let decided = BTreeSet::from([key("approved"), key("rejected")]);
+        let verdicts = BTreeMap::from([
+            (key("approved"), Verdict::Approved(1)),
+            (key("rejected"), Verdict::Rejected(1)),
+            (key("rejected for something else"), Verdict::Rejected(1)),
+        ]);
+        let_stay(&mut all, &decided, &verdicts);
+        assert_eq!(all.map(|one| one.due), [grace_ends, None, grace_ends, grace_ends]);
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::doubtful_rows::DoubtfulRows;
 use super::job_plan::JobPlan;
-use crate::plan::{Base, Guarded, Held, HoldReason, Outline};
+use crate::plan::{Base, Guarded, Outline};
 use crate::record::{JobName, Key, RemoteId, Target};
 
 /// The plan of one part of a job before the limits on the whole job are put on it.
@@ -45,14 +45,5 @@ impl PartDraft {
 
     pub(crate) fn target(&self) -> Target {
         self.rest.target
-    }
-
-    /// Holds records of which it is not known whether an earlier request made them.
-    pub(crate) fn hold_unclear(&mut self, unclear: Vec<(Key, HoldReason)>) {
-        for (key, reason) in unclear {
-            self.changes.go.retain(|change| change.key != key);
-            self.changes.held.retain(|held| held.key != key);
-            self.changes.held.push(Held { key, reason, change: None, other: None });
-        }
     }
 }

@@ -343,7 +343,7 @@ impl<'a> Inputs<'a> {
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
-            missing_limit::hold_due(&mut guarded, &leaving.limit.due, &reason);
+            guarded.hold_leavers(&leaving.limit.due, &reason);
             guarded.held.extend(self.hold(changes, &reason)?);
         }
         guarded.held.extend(doubtful.held);
