@@ -269,3 +269,101 @@ impl PendingApproval {
         self.action.map(|_| self.wish)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::config::{self, Config, Needs};
+    use crate::plan::{Change, Deltas};
+    use crate::record::{RowMetadata, Value, Values};
+
+    const KEYS: usize = 5;
+
+    /// What is held, by the number of its key: the title that is wanted, or none where there is nothing to approve.
+    type Wanted = BTreeMap<usize, Option<u8>>;
+
+    fn config(dir: &std::path::Path) -> Config {
+        let put = |name: &str, text: &str| {
+            fs::write(dir.join(name), text).unwrap();
+            fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        put("key", "none");
+        put(
+            "config.toml",
+            "[api]\nbase_url = \"http://127.0.0.1:9\"\napi_key_file = \"key\"\n[state]\ndir = \"state\"\n\
+             [[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n\
+             [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\n[job.map]\nname = \"{{ name }}\"\nemployee_id = \"{{ no }}\"\n",
+        );
+        config::load(&dir.join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap()
+    }
+
+    fn key(number: usize) -> Key {
+        Key::new(&format!("P{number}")).unwrap()
+    }
+
+    fn change(number: usize, title: u8) -> Change {
+        let fields = Values::from_iter([("title".into(), Value::text(title.to_string()))]);
+        let wish = DesiredState { action: Action::Update, id: RemoteId::new(7), fields, leaver: false };
+        let (fields, marks) = (Deltas::new(), RowMetadata::default());
+        Change { key: key(number), wish, fields, line: None, known: true, approved: false, marks }
+    }
+
+    fn held_set(plan: &JobPlan, wanted: &Wanted) -> Vec<Held<Outline>> {
+        let one = |(number, title): (&usize, &Option<u8>)| {
+            let change = title.map(|title| plan.spill.put(change(*number, title)).unwrap());
+            Held { key: key(*number), reason: HoldReason::NeedsOwnKey, change, other: None }
+        };
+        wanted.iter().map(one).collect()
+    }
+
+    fn wanted() -> impl Strategy<Value = Wanted> {
+        proptest::collection::btree_map(0..KEYS, proptest::option::of(0u8..2), 0..KEYS)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn law_4_the_number_of_a_held_set_grows_if_and_only_if_an_approval_would_cover_something_else(
+            sets in proptest::collection::vec((wanted(), proptest::collection::btree_set(0..KEYS, 0..3)), 1..5),
+        ) {
+            let dir = tempfile::tempdir().unwrap();
+            let config = config(dir.path());
+            let (job, store) = (&config.jobs[0], Store::open(&config.state.home).unwrap());
+            let mut state = JobState::default();
+            let mut model = Wanted::new();
+            for (wanted, stay) in sets {
+                let mut plan = JobPlan::nothing(job, &store);
+                plan.held = held_set(&plan, &wanted);
+                let mut batch = Batch::default();
+                let number = state.held_set;
+                let stays = |key: &Key| stay.iter().any(|number| self::key(*number) == *key);
+                let kept = replace(&store, &mut batch, &plan, stays, &mut state).unwrap();
+                let there = |wanted: &Wanted| wanted.keys().copied().collect::<BTreeSet<usize>>();
+                let expected_kept = there(&model).intersection(&stay).map(|number| key(*number)).collect::<BTreeSet<_>>();
+                prop_assert_eq!(kept.keys().cloned().collect::<BTreeSet<_>>(), expected_kept);
+                store.commit(batch).unwrap();
+
+                let mut after: Wanted = model.clone().into_iter().filter(|(number, _)| stay.contains(number)).collect();
+                after.extend(wanted);
+                let digests = |wanted: &Wanted| -> BTreeMap<Key, Option<u64>> {
+                    let digest = |(number, title): (&usize, &Option<u8>)| (key(*number), title.map(|title| change(*number, title).wish.digest()));
+                    wanted.iter().map(digest).collect()
+                };
+                let found: BTreeMap<Key, Option<u64>> =
+                    held(&store, &job.name).unwrap().into_iter().map(|(key, held)| (key, held.approvable())).collect();
+                prop_assert_eq!(found, digests(&after));
+                let approvable = |wanted: &Wanted| digests(wanted).into_iter().filter(|(_, wish)| wish.is_some()).collect::<Vec<_>>();
+                let grows = approvable(&model) != approvable(&after);
+                prop_assert_eq!(state.held_set, number + u64::from(grows));
+                prop_assert_eq!(JobState::load(&store, &job.name).unwrap().held_set, state.held_set);
+                model = after;
+            }
+        }
+    }
+}
