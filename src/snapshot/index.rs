@@ -143,7 +143,7 @@ impl Index {
         next.position(|other| *other == digest).map(|ahead| near + ahead)
     }
 
-    /// The same wherever it is. The first call makes a table of all digests, of 5 to 10 bytes each.
+    /// The same wherever it is. The first call makes a table of all digests, of 6 to 11 bytes each.
     pub fn by_digest(&self, digest: u128) -> Option<usize> {
         if digest == 0 {
             return None;
