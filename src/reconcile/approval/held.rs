@@ -272,35 +272,17 @@ impl PendingApproval {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::os::unix::fs::PermissionsExt as _;
-
     use proptest::prelude::*;
 
     use super::*;
-    use crate::config::{self, Config, Needs};
     use crate::plan::{Change, Deltas};
+    use crate::reconcile::model::testing;
     use crate::record::{RowMetadata, Value, Values};
 
     const KEYS: usize = 5;
 
     /// What is held, by the number of its key: the title that is wanted, or none where there is nothing to approve.
     type Wanted = BTreeMap<usize, Option<u8>>;
-
-    fn config(dir: &std::path::Path) -> Config {
-        let put = |name: &str, text: &str| {
-            fs::write(dir.join(name), text).unwrap();
-            fs::set_permissions(dir.join(name), fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        put("key", "none");
-        put(
-            "config.toml",
-            "[api]\nbase_url = \"http://127.0.0.1:9\"\napi_key_file = \"key\"\n[state]\ndir = \"state\"\n\
-             [[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n\
-             [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\n[job.map]\nname = \"{{ name }}\"\nemployee_id = \"{{ no }}\"\n",
-        );
-        config::load(&dir.join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap()
-    }
 
     fn key(number: usize) -> Key {
         Key::new(&format!("P{number}")).unwrap()
@@ -329,11 +311,11 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn law_4_the_number_of_a_held_set_grows_if_and_only_if_an_approval_would_cover_something_else(
+        fn the_number_of_a_held_set_grows_if_and_only_if_an_approval_would_cover_something_else(
             sets in proptest::collection::vec((wanted(), proptest::collection::btree_set(0..KEYS, 0..3)), 1..5),
         ) {
             let dir = tempfile::tempdir().unwrap();
-            let config = config(dir.path());
+            let config = testing::config(dir.path(), "\"employee_id\"", "");
             let (job, store) = (&config.jobs[0], Store::open(&config.state.home).unwrap());
             let mut state = JobState::default();
             let mut model = Wanted::new();

@@ -20,3 +20,6 @@ pub(crate) mod recent_runs;
 pub(crate) mod replicas;
 pub(crate) mod state_updates;
 pub(crate) mod waiting_files;
+
+#[cfg(test)]
+pub(crate) mod testing;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 
 use serde_json::json;
 use tempfile::TempDir;
@@ -10,11 +11,12 @@ use tempfile::TempDir;
 use super::build::{Digested, JobContext, draft_plan, finish_plan};
 use crate::api::Client;
 use crate::clock::Clock;
-use crate::config::{self, Needs};
+use crate::config::Config;
 use crate::mirror;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter, NoObserver};
 use crate::reconcile::model::job_plan::{Block, JobPlan};
+use crate::reconcile::model::testing;
 use crate::record::{Action, Entity, JobName, Key, RemoteId, Target, Value, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{Batch, MetaKey, Store};
@@ -33,15 +35,9 @@ struct World<'a> {
 }
 
 impl World<'_> {
-    fn config(&self) -> String {
+    fn config(&self, dir: &Path) -> Config {
         let match_on = if self.match_on.is_empty() { "\"employee_id\"" } else { self.match_on };
-        format!(
-            "[api]\nbase_url = \"http://127.0.0.1:9\"\napi_key_file = \"key\"\n[state]\ndir = \"state\"\n\
-             [[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{{{ no }}}}\"\nmatch_on = [{match_on}]\n\
-             [job.source]\ntype = \"csv\"\npath = \"staff.csv\"\nsettle = \"0s\"\n\
-             [job.map]\nname = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\nemployee_id = \"{{{{ no }}}}\"\n[job.guard]\n{}",
-            self.guard
-        )
+        testing::config(dir, match_on, self.guard)
     }
 
     /// Puts into a store what the service shows and what the job knows.
@@ -65,14 +61,10 @@ impl World<'_> {
     /// What a plan over these rows comes to, and the people that it remembers.
     fn plan(&self) -> (JobPlan, Vec<String>) {
         let dir = TempDir::new().unwrap();
-        let put = |name: &str, text: &str| {
-            fs::write(dir.path().join(name), text).unwrap();
-            fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(0o600)).unwrap();
-        };
-        put("key", "none");
-        put("staff.csv", &format!("No,Name,Email\n{}", self.rows));
-        put("config.toml", &self.config());
-        let config = config::load(&dir.path().join("config.toml"), std::iter::empty(), Needs::Jobs).unwrap();
+        let rows = dir.path().join("staff.csv");
+        fs::write(&rows, format!("No,Name,Email\n{}", self.rows)).unwrap();
+        fs::set_permissions(&rows, fs::Permissions::from_mode(0o600)).unwrap();
+        let config = self.config(dir.path());
         let (store, job) = (Store::open(&config.state.home).unwrap(), &config.jobs[0]);
         self.fill(&store, &job.name);
         let clock = Clock::fixed("2040-03-05T08:00:00Z".parse().unwrap());
