@@ -89,22 +89,20 @@ fn law_3_updates_come_through_kills_and_leave_everybody_as_the_file_says() {
 #[test]
 fn law_3_a_removal_that_was_carried_out_before_a_kill_is_recorded_and_counts() {
     let rest = "[job.guard]\nmax_leavers = 3\n[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
-    let world = World::of(Config::rest(rest));
-    world.csv(people(0..60));
-    world.sync().expect(0);
-    world.csv(people(2..60));
+    let world = World::synced(Config::rest(rest), 60);
+    world.csv(people(3..61));
     world.kill_held("staff.delete hold nth=1", &[]);
     assert_eq!(world.sent().len(), 1, "what became of it is not known");
-    let gone = (0..2).map(|number| format!("P{number:05}")).find(|key| !world.keys().contains(key)).unwrap();
+    let gone = (1..3).map(|number| format!("P{number:05}")).find(|key| !world.keys().contains(key)).unwrap();
     // They are back before anything is known of it.
-    world.csv(people(0..60));
+    world.csv(people(1..61));
     world.sync().expect(0);
-    world.expect_people(0..60);
+    world.expect_people(1..61);
     let of = format!("\"key\":\"{gone}\"");
     let told = |what: &str| world.audit().lines().filter(|line| line.contains(&of) && line.contains(what)).count();
     assert_eq!((told("\"delete\""), told("\"create\"")), (1, 2), "{}", world.audit());
     // One has left today; of three that may, two are left.
-    world.csv(people(3..60));
+    world.csv(people(4..61));
     let ran = world.sync().expect(4);
     assert_eq!((ran.writes().2, ran.job()["held"].as_u64()), (0, Some(3)), "{ran:?}");
 }
@@ -114,19 +112,16 @@ fn law_3_a_create_of_unknown_fate_takes_over_no_one_who_belongs_to_another_recor
     let world = World::with(Options { accept_duplicates: true, ..Options::default() }, Config::default());
     world.csv(people(0..5));
     world.sync().expect(0);
-    let id = |key: &str| {
-        let staff = world.staff();
-        staff.iter().find(|person| person["employee_id"] == key).map(|person| person["id"].as_i64().unwrap())
-    };
-    let third = id("P00003").unwrap();
+    let id = |number: usize| world.held_as(number).map(|person| person["id"].as_i64().unwrap());
+    let third = id(3).unwrap();
     world.csv(people(0..6));
     world.kill_held("staff.create hold", &[]);
     assert_eq!(world.sent().len(), 1, "what became of it is not known");
-    assert!(world.service().remove("staff", id("P00005").unwrap()));
+    assert!(world.service().remove("staff", id(5).unwrap()));
     world.service().edit("staff", third, json!({"employee_id": "P00005", "email": "person5@example.com"}));
     let first = world.sync();
     let second = world.sync();
-    assert_eq!(id("P00003"), Some(third), "{first:?}");
-    assert!(id("P00005").is_some_and(|id| id != third), "{second:?}");
+    assert_eq!(id(3), Some(third), "{first:?}");
+    assert!(id(5).is_some_and(|id| id != third), "{second:?}");
     world.expect_people(0..6);
 }
