@@ -82,21 +82,22 @@ fn main() {
     write(&csv, &people, |_| false);
     println!("{rows} rows, {} MB", fs::metadata(&csv).unwrap().len() / 1_000_000);
     let told = |what: &str, rounds: usize, name: &str, command: &[&str]| {
-        let mut all: Vec<(f64, f64, Duration, Run)> =
-            (0..rounds).map(|_| beside_walks(dir, &csv, name, command)).collect();
-        all.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let (times, times_at_work, walk, run) = &all[rounds / 2];
+        let mut all: Vec<Run> = (0..rounds).map(|_| measure(dir, &csv, name, command)).collect();
+        all.sort_by(|one, other| one.times(one.time).total_cmp(&other.times(other.time)));
+        let run = &all[rounds / 2];
         println!(
-            "{what}: {:.2} s = {times:.1} times the walk of {:.3} s, of which at work {:.2} s = {times_at_work:.1} times; peak {:.1} \
-             MiB; {}; {:.1} to {:.1} times in {rounds} rounds",
+            "{what}: {:.2} s = {:.1} times the walk of {:.3} s, of which at work {:.2} s = {:.1} times; peak {:.1} MiB; {}",
             run.time.as_secs_f64(),
-            walk.as_secs_f64(),
+            run.times(run.time),
+            run.walk.as_secs_f64(),
             run.at_work.as_secs_f64(),
+            run.times(run.at_work),
             run.peak_kib as f64 / 1024.0,
-            run.said,
-            all[0].0,
-            all[rounds - 1].0,
+            run.said
         );
+        if let [first, .., last] = &all[..] {
+            println!("  {:.1} to {:.1} times in {rounds} rounds", first.times(first.time), last.times(last.time));
+        }
     };
 
     told("first run, everybody is there already", 1, "state", &["sync"]);
@@ -230,25 +231,26 @@ fn bare_walk(path: &Path) -> Duration {
     started.elapsed()
 }
 
-/// Measures a run: how many times as long as a bare walk it takes, the same at work alone, that walk, and the run.
-fn beside_walks(dir: &Path, csv: &Path, name: &str, command: &[&str]) -> (f64, f64, Duration, Run) {
-    let quickest = || (0..3).map(|_| bare_walk(csv)).min().unwrap();
-    let before = quickest();
-    let run = measure(dir, name, command);
-    let walk = (before + quickest()) / 2;
-    let times = |time: Duration| time.as_secs_f64() / walk.as_secs_f64();
-    (times(run.time), times(run.at_work), walk, run)
-}
-
 struct Run {
     peak_kib: u64,
+    /// The mean of the quickest bare walk before the run and the quickest after it.
+    walk: Duration,
     time: Duration,
     /// The time of the processor; for the rest of it the service is waited for.
     at_work: Duration,
     said: String,
 }
 
-fn measure(dir: &Path, name: &str, command: &[&str]) -> Run {
+impl Run {
+    /// How many walks a time is as long as.
+    fn times(&self, time: Duration) -> f64 {
+        time.as_secs_f64() / self.walk.as_secs_f64()
+    }
+}
+
+fn measure(dir: &Path, csv: &Path, name: &str, command: &[&str]) -> Run {
+    let quickest = || (0..3).map(|_| bare_walk(csv)).min().unwrap();
+    let before = quickest();
     let answer = dir.join("answer");
     let started = Instant::now();
     let mut child = rosterd(dir, name);
@@ -267,7 +269,8 @@ fn measure(dir: &Path, name: &str, command: &[&str]) -> Run {
         Some(changes) => format!("{} changes", changes.len()),
         None => format!("{}, {} requests, {} unchanged", job["status"], job["requests"], job["unchanged"]),
     };
-    Run { peak_kib, time, at_work, said }
+    let walk = (before + quickest()) / 2;
+    Run { peak_kib, walk, time, at_work, said }
 }
 
 /// A line of the kernel's account of a process's memory, in KiB; 0 where there is none any more.
