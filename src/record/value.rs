@@ -3,16 +3,16 @@
 use std::fmt;
 
 use serde::de::{SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use smol_str::SmolStr;
 
 use super::field_map::FieldMap;
 
 /// One value of one field, as mapped from a source or as read from the service.
 ///
-/// In JSON: `null`, a string, `true`/`false`, an array of strings, or an array of numbers.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
-#[serde(untagged)]
+/// In JSON: `null`, a string, `true`/`false`, an array of strings, or an array of numbers. In forms for machines its kind comes
+/// first.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Value {
     /// Nothing: null, missing and "" are the same.
     #[default]
@@ -120,9 +120,45 @@ impl fmt::Debug for Value {
     }
 }
 
+/// A value in JSON.
+#[derive(Serialize)]
+#[serde(remote = "Value", untagged)]
+enum Bare {
+    Empty,
+    Text(SmolStr),
+    Flag(bool),
+    List(Vec<String>),
+    Ids(Vec<i32>),
+}
+
+/// A value in forms that don't show what kind of value comes next.
+#[derive(Serialize, Deserialize)]
+#[serde(remote = "Value")]
+enum Tagged {
+    Empty,
+    Text(SmolStr),
+    Flag(bool),
+    List(Vec<String>),
+    Ids(Vec<i32>),
+}
+
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializer.is_human_readable() {
+            Bare::serialize(self, serializer)
+        } else {
+            Tagged::serialize(self, serializer)
+        }
+    }
+}
+
 impl<'de> Deserialize<'de> for Value {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Shapes)
+        if deserializer.is_human_readable() {
+            deserializer.deserialize_any(Shapes)
+        } else {
+            Tagged::deserialize(deserializer)
+        }
     }
 }
 
@@ -182,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_value_survives_json() {
+    fn a_value_survives_json_and_a_binary_form() {
         for value in [
             Value::Empty,
             Value::text("Ana"),
@@ -194,6 +230,8 @@ mod tests {
             assert_eq!(text, value.to_json().to_string());
             assert_eq!(serde_json::from_str::<Value>(&text).unwrap(), value);
             assert_eq!(serde_json::from_value::<Value>(value.to_json()).unwrap(), value);
+            let bytes = postcard::to_extend(&value, Vec::new()).unwrap();
+            assert_eq!(postcard::from_bytes::<Value>(&bytes).unwrap(), value);
         }
         for text in ["1", "{}", "[1,\"a\"]", "[\"a\",1]", "[null]", "[4000000000]"] {
             assert!(serde_json::from_str::<Value>(text).is_err(), "{text}");

@@ -221,7 +221,7 @@ fn planned(
         line: change.line,
         held,
         fields: fields.collect(),
-        based_on: Precondition::of(prepared, outline),
+        based_on: Precondition::of(prepared, outline)?,
     })
 }
 

@@ -12,7 +12,7 @@ use super::{fingerprint, rows};
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::{Present, is_another_person};
-use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
+use crate::reconcile::model::candidate::{Candidate, Rare, Statement, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
@@ -20,7 +20,7 @@ use crate::reconcile::model::job_plan::RowCounts;
 use crate::record::{Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Day, Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
-use crate::spool;
+use crate::spool::{self, SpillOffset};
 use crate::store::Store;
 
 /// What a source holds.
@@ -41,20 +41,34 @@ pub(crate) struct CollectedRows {
     lines: Vec<u32>,
     /// The rows that count from a later day on, with that day.
     early: Vec<(u64, Key, Date)>,
+    /// What few candidates have, by their entries in the spill.
+    rare: BTreeMap<SpillOffset, Rare>,
 }
 
 impl CollectedRows {
     /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
-    pub(crate) fn rows(&self, index: &Index) -> Vec<(u64, Key, RowCounts)> {
+    pub(crate) fn rows(&self, index: &Index, spill: &ChangeSpill) -> Result<Vec<(u64, Key, RowCounts)>, spool::Error> {
         let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
         let unchanged =
             unchanged.filter_map(|at| Some((self.lines[at].into(), Key::new(index.entry(at).key)?, RowCounts::Now)));
-        let candidates = self.candidates.iter().map(|one| (one.line, one.key.clone(), RowCounts::Now));
         let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), RowCounts::Never));
         let early = self.early.iter().map(|(line, key, from)| (*line, key.clone(), RowCounts::From(*from)));
-        let mut rows: Vec<_> = unchanged.chain(candidates).chain(left).chain(early).collect();
+        let mut rows: Vec<_> = unchanged.chain(left).chain(early).collect();
+        for one in &self.candidates {
+            rows.push((one.line(spill)?, one.key.clone(), RowCounts::Now));
+        }
         rows.sort();
-        rows
+        Ok(rows)
+    }
+
+    /// The first day on which the row of a candidate comes to something else.
+    pub(crate) fn due(&self, candidate: &Candidate) -> Option<Day> {
+        self.rare.get(&candidate.place)?.due
+    }
+
+    /// Values of a candidate that can't be used though its record can.
+    pub(crate) fn bad_values(&self, candidate: &Candidate) -> &[Rejected] {
+        self.rare.get(&candidate.place).map_or(&[], |rare| &rare.bad_values)
     }
 }
 
@@ -66,6 +80,8 @@ pub(crate) struct Collector<'a> {
     index: &'a Index,
     spill: &'a ChangeSpill,
     candidates: Vec<Candidate>,
+    /// What few of them have, by their entries in the spill.
+    rare: BTreeMap<SpillOffset, Rare>,
     left: BTreeMap<Key, Statement>,
     /// Keys whose row does not count yet.
     early: BTreeSet<Key>,
@@ -88,6 +104,7 @@ impl<'a> Collector<'a> {
             index,
             spill,
             candidates: Vec::new(),
+            rare: BTreeMap::new(),
             left: BTreeMap::new(),
             early: BTreeSet::new(),
             early_rows: Vec::new(),
@@ -168,10 +185,11 @@ impl<'a> Collector<'a> {
                 let due = due.and_then(Day::of);
                 // A row with values that every run reports is looked at in every run.
                 let digest = if bad_values.is_empty() { digest } else { 0 };
-                let is_rare = due.is_some() || !bad_values.is_empty();
-                let rare = is_rare.then(|| Box::new(Rare { due, bad_values }));
-                let place = self.spill.put_record(&record.fields, &marks, line)?;
-                self.candidates.push(Candidate { key: record.key, line, digest, place, rare });
+                let place = self.spill.put_record(&record.fields, &marks, line, digest)?;
+                if due.is_some() || !bad_values.is_empty() {
+                    self.rare.insert(place, Rare { due, bad_values });
+                }
+                self.candidates.push(Candidate { key: record.key, place });
             }
             Mapped::Left(key) if self.narrow.has(&key) => {
                 let is_known = self.index.by_key(key.as_str()).is_some();
@@ -190,12 +208,12 @@ impl<'a> Collector<'a> {
     pub(crate) fn resolve_duplicates(mut self, store: &Store) -> Result<CollectedRows, Error> {
         let Self { job, index, spill, .. } = self;
         let read = self.read.take().expect("the read has ended");
-        self.supersede(&read.superseded);
+        self.supersede(&read.superseded)?;
         let mut strays = self.strays();
         // The reader counts its own rejected rows among its reasons.
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
         let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
-        self.candidates.sort_unstable_by(|one, other| (&one.key, one.line).cmp(&(&other.key, other.line)));
+        self.candidates.sort_unstable_by(|one, other| (&one.key, one.place).cmp(&(&other.key, other.place)));
         let mut kept: Vec<Candidate> = Vec::new();
         let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
         while let Some(first) = rows.next() {
@@ -207,7 +225,8 @@ impl<'a> Collector<'a> {
             let unchanged = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
             if spoilt.contains(&key) {
                 strays.shared.insert(key.clone());
-                let lines = group.iter().map(|row| row.line).chain(unchanged.map(|at| self.lines[at].into())).collect();
+                let mut lines = lines_of(&group, spill)?;
+                lines.extend(unchanged.map(|at| u64::from(self.lines[at])));
                 self.reject(&key, lines, &RowDefect::OtherRowUnusable);
                 unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
@@ -257,6 +276,7 @@ impl<'a> Collector<'a> {
             strays,
             lines: self.lines,
             early: self.early_rows,
+            rare: self.rare,
         })
     }
 
@@ -302,15 +322,17 @@ impl<'a> Collector<'a> {
     }
 
     /// Takes back what rows said that count no more. Who was there is there all the same.
-    fn supersede(&mut self, superseded: &[u64]) {
+    fn supersede(&mut self, superseded: &[u64]) -> Result<(), spool::Error> {
         if superseded.is_empty() {
-            return;
+            return Ok(());
         }
         let gone: BTreeSet<u64> = superseded.iter().copied().collect();
-        self.candidates.retain(|candidate| !gone.contains(&candidate.line));
+        let mut lines = lines_of(&self.candidates, self.spill)?.into_iter();
+        self.candidates.retain(|_| lines.next().is_none_or(|line| !gone.contains(&line)));
         self.left.retain(|_, statement| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
         self.lines.iter_mut().filter(|line| gone.contains(&u64::from(**line))).for_each(|line| *line = 0);
+        Ok(())
     }
 
     fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &RowDefect) {

@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 
 use crate::plan::is_another_person;
-use crate::reconcile::model::candidate::Candidate;
+use crate::reconcile::model::candidate::{Candidate, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::record::{Number, Value, Values};
 use crate::snapshot::SyncedRecord;
@@ -19,6 +19,9 @@ pub(crate) enum Choice {
     Unclear(Vec<u64>),
 }
 
+/// A row with its values and how much it is preferred.
+type Opened = (Candidate, Values, Option<Number>);
+
 /// Chooses among the rows of one key, of which there is at least one. `unchanged` is the unchanged row of this key, by
 /// its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
 pub(crate) fn choose(
@@ -27,14 +30,13 @@ pub(crate) fn choose(
     seed_only: &[SmolStr],
     spill: &ChangeSpill,
 ) -> Result<Choice, spool::Error> {
-    let mut opened = Vec::new();
+    let mut opened: Vec<Opened> = Vec::new();
     for row in rows {
         let (record, marks) = row.open(spill)?;
         opened.push((row, record.fields, marks.preference));
     }
     if !are_one_person(&opened, unchanged.as_ref()) {
-        let line = unchanged.iter().map(|(line, _)| *line);
-        return Ok(Choice::Unclear(opened.iter().map(|(row, ..)| row.line).chain(line).collect()));
+        return unclear(opened, unchanged, spill);
     }
     let old = unchanged.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
     let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
@@ -49,20 +51,25 @@ pub(crate) fn choose(
         }
     };
     Ok(match stands {
-        _ if !equal => {
-            let line = stands.iter().map(|(line, _)| *line);
-            Choice::Unclear(rows.iter().map(|(row, _, _)| row.line).chain(line).collect())
-        }
+        _ if !equal => return unclear(rows, stands, spill),
         Some(_) => Choice::Correlation,
         None => rows.drain(..).next().map_or(Choice::Correlation, |(row, _, _)| Choice::Row(row)),
     })
 }
 
+/// None of these rows is better than the others; `unchanged` is one of them, if there is one.
+fn unclear(
+    rows: Vec<Opened>,
+    unchanged: Option<(u64, Option<SyncedRecord>)>,
+    spill: &ChangeSpill,
+) -> Result<Choice, spool::Error> {
+    let mut lines = lines_of(rows.iter().map(|(row, ..)| row), spill)?;
+    lines.extend(unchanged.map(|(line, _)| line));
+    Ok(Choice::Unclear(lines))
+}
+
 /// Whether all rows of a key name one person: to prefer one of two people would lose the other.
-fn are_one_person(
-    rows: &[(Candidate, Values, Option<Number>)],
-    unchanged: Option<&(u64, Option<SyncedRecord>)>,
-) -> bool {
+fn are_one_person(rows: &[Opened], unchanged: Option<&(u64, Option<SyncedRecord>)>) -> bool {
     let sent = unchanged.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);

@@ -6,6 +6,7 @@ use std::iter::Peekable;
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
+use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Action, Field, Key, RemoteId, Value};
 use crate::snapshot::{Index, IndexEntry, SyncedRecord};
@@ -23,7 +24,7 @@ pub(crate) struct IndexUpdate<'a> {
 }
 
 /// Writes the index: a digest for every row that needs nothing any more.
-pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), store::Error> {
+pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), Error> {
     let IndexUpdate { job, mirror, moved, plan, drained } = update;
     // Of a person with a photo, both halves must have come to an end.
     let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
@@ -35,7 +36,7 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         .filter(|(key, _, _)| !open.contains(key))
         .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
     {
-        if let Some(digest) = plan.updates.digests.get(key)
+        if let Some(digest) = plan.updates.digests.get(key, &plan.spill)?
             && is_as_wanted(store, job, mirror, &plan.fields, key)?
         {
             confirmed.insert(key.as_str(), digest);
@@ -61,7 +62,7 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         };
         IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });
-    Index::save(store, &job.name, entries)
+    Ok(Index::save(store, &job.name, entries)?)
 }
 
 /// Looks up keys among rows that are sorted by key; must be asked in order of key.

@@ -104,6 +104,8 @@ struct Classifier<'a> {
 struct Valid {
     record: Record,
     marks: RowMetadata,
+    /// The line of its row, if its source has lines.
+    line: Option<u64>,
     /// What it joins, where it is a membership or a holder.
     pair: Option<Value>,
     has_bad_values: bool,
@@ -138,14 +140,14 @@ impl<'a> Classifier<'a> {
         if !matches!(correlation, Correlation::Mine { .. } | Correlation::Borrowed { .. })
             && let Some(waits) = self.context.waits_for()
         {
-            self.result.rejected.push(self.fitting.rejected(&valid.record.key, candidate, waits));
+            self.result.rejected.push(self.fitting.rejected(&valid.record.key, valid.line, waits));
             return Ok(());
         }
         if let Correlation::Mine { entity, .. } = &correlation
             && valid.is_of_others(entity)
         {
             let reason = "the key means another holder or certification than before; let the key hold both".into();
-            let (key, line) = (Some(valid.record.key), Some(candidate.line));
+            let (key, line) = (Some(valid.record.key), valid.line);
             self.result.rejected.push(Rejected { key, line, field: None, value: None, reason });
             return Ok(());
         }
@@ -154,8 +156,8 @@ impl<'a> Classifier<'a> {
             self.names.note(at, &valid.record, &correlation);
         }
         let other = self.people.another_person(&valid.record, &correlation, self.context)?;
-        let Valid { record, marks, has_bad_values, .. } = valid;
-        let subject = Subject { record, line: self.line(candidate), marks };
+        let Valid { record, marks, line, has_bad_values, .. } = valid;
+        let subject = Subject { record, line, marks };
         let decision = decide(subject, correlation, self.context.rules);
         if let (Decision::Change(change), Some(reason)) = (&decision, other)
             && change.wish.action == Action::Update
@@ -168,8 +170,12 @@ impl<'a> Classifier<'a> {
     /// The record of a candidate, fitted to what the service has; `None` if it can't be used, which is noted.
     fn validate(&mut self, candidate: &Candidate) -> Result<Option<Valid>, Error> {
         let (mut record, marks) = candidate.open(self.context.spill)?;
+        let line = match self.context.job.source.has_lines() {
+            true => Some(candidate.line(self.context.spill)?),
+            false => None,
+        };
         let bad_before = self.result.bad_values.len();
-        let fault = match self.fitting.fit(&mut record, candidate, &mut self.result.bad_values) {
+        let fault = match self.fitting.fit(&mut record, line, &mut self.result.bad_values) {
             Some(fault) => Some(fault),
             None => self.context.resolver.resolve(&mut record)?,
         };
@@ -180,11 +186,10 @@ impl<'a> Classifier<'a> {
                 self.result.held.push(Held { key: record.key, reason, change: None, other: None });
             }
             (Some(Doubt::Rejected(reason)), _) => {
-                let line = self.line(candidate);
                 self.result.rejected.push(Rejected { key: Some(record.key), line, field: None, value: None, reason });
             }
-            (None, Some(fault)) => self.result.rejected.push(self.fitting.rejected(&record.key, candidate, fault)),
-            (None, None) => return Ok(Some(Valid { record, marks, pair, has_bad_values })),
+            (None, Some(fault)) => self.result.rejected.push(self.fitting.rejected(&record.key, line, fault)),
+            (None, None) => return Ok(Some(Valid { record, marks, line, pair, has_bad_values })),
         }
         Ok(None)
     }
@@ -303,7 +308,7 @@ impl<'a> Classifier<'a> {
                     || result.photos_left.contains(&candidate.key)
                     || has_bad_values
                     || result.lent.values().any(|lent| lent.contains_key(&candidate.key));
-                let digest = if is_told { 0 } else { candidate.digest };
+                let digest = if is_told { 0 } else { candidate.digest(spill)? };
                 result.settled.push((candidate.key.clone(), digest));
             }
             Decision::Photo { change, remember } => {
@@ -347,10 +352,6 @@ impl<'a> Classifier<'a> {
         result.claimed.extend(named_among(&doubted, context)?);
         Ok(result)
     }
-
-    fn line(&self, candidate: &Candidate) -> Option<u64> {
-        Some(candidate.line).filter(|_| self.context.job.source.has_lines())
-    }
 }
 
 /// The name and email by which a record names its person.
@@ -384,7 +385,7 @@ pub(crate) fn strange(context: &CorrelationContext<'_>) -> Result<BTreeSet<Key>,
     let all_wait = context.waits_for().is_some();
     for candidate in context.candidates.iter().filter(|one| context.index.by_key(one.key.as_str()).is_none()) {
         let (mut record, _) = candidate.open(context.spill)?;
-        let fits = fitting.fit(&mut record, candidate, &mut Vec::new()).is_none();
+        let fits = fitting.fit(&mut record, None, &mut Vec::new()).is_none();
         if all_wait || !fits || context.resolver.resolve(&mut record)?.is_some() {
             strange.insert(record.key);
         }

@@ -3,7 +3,6 @@
 use crate::config::Job;
 use crate::mapping::OnBadValue;
 use crate::mirror::{ElementError, Mirror};
-use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::record::{CellValue, Field, FieldKind, Key, Record, Rejected, RowDefect, Target, Value};
 
@@ -21,13 +20,8 @@ impl<'a> Fitting<'a> {
     }
 
     /// Takes the values out of a record that the service can't take; else the one for which the whole row can't be used
-    /// (law 8).
-    pub(crate) fn fit(
-        &self,
-        record: &mut Record,
-        candidate: &Candidate,
-        bad_values: &mut Vec<Rejected>,
-    ) -> Option<Fault> {
+    /// (law 8). `line` is that of its row, if its source has lines.
+    pub(crate) fn fit(&self, record: &mut Record, line: Option<u64>, bad_values: &mut Vec<Rejected>) -> Option<Fault> {
         loop {
             let fault = location_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
             let (field, reason) = fault;
@@ -41,12 +35,11 @@ impl<'a> Fitting<'a> {
             // What a lookup says does not stand in the file.
             let value = record.fields.remove(field.as_str()).filter(|_| self.job.lookups.is_empty());
             let value = value.and_then(|value| CellValue::new([value.shown().as_str()]));
-            bad_values.push(Rejected { value, ..self.rejected(&record.key, candidate, (field, reason)) });
+            bad_values.push(Rejected { value, ..self.rejected(&record.key, line, (field, reason)) });
         }
     }
 
-    pub(crate) fn rejected(&self, key: &Key, candidate: &Candidate, (field, reason): Fault) -> Rejected {
-        let line = Some(candidate.line).filter(|_| self.job.source.has_lines());
+    pub(crate) fn rejected(&self, key: &Key, line: Option<u64>, (field, reason): Fault) -> Rejected {
         let field = Some(format!("{}{field}", self.job.mapping.prefix));
         Rejected { key: Some(key.clone()), line, field, value: None, reason }
     }

@@ -8,16 +8,12 @@ use crate::record::{Key, Record, Rejected, RowMetadata, Values};
 use crate::snapshot::Day;
 use crate::spool::{self, SpillOffset};
 
-/// A record that must be looked at, as small as it can be: a first run has one for everybody. The rest of it lies in the
-/// spill of its run.
+/// A record that must be looked at, in 32 bytes: a first run has one for everybody. The rest of it lies in the spill of
+/// its run, in the order of the rows.
 pub(crate) struct Candidate {
     pub(crate) key: Key,
-    pub(crate) line: u64,
-    /// Of the row and of the job's mapping.
-    pub(crate) digest: u128,
     /// Its entry in the spill.
     pub(crate) place: SpillOffset,
-    pub(crate) rare: Option<Box<Rare>>,
 }
 
 /// What few candidates have.
@@ -35,15 +31,23 @@ impl Candidate {
         Ok((Record { key: self.key.clone(), fields }, marks))
     }
 
-    /// The first day on which the same row comes to something else.
-    pub(crate) fn due(&self) -> Option<Day> {
-        self.rare.as_ref()?.due
+    /// The line of its row; what a directory has no lines for is numbered as it was read.
+    pub(crate) fn line(&self, spill: &ChangeSpill) -> Result<u64, spool::Error> {
+        spill.line(self.place)
     }
 
-    /// Values that can't be used though the record can.
-    pub(crate) fn bad_values(&self) -> &[Rejected] {
-        self.rare.as_ref().map_or(&[], |rare| &rare.bad_values)
+    /// The digest of the row and of the job's mapping.
+    pub(crate) fn digest(&self, spill: &ChangeSpill) -> Result<u128, spool::Error> {
+        spill.digest(self.place)
     }
+}
+
+/// The lines of several.
+pub(crate) fn lines_of<'c>(
+    candidates: impl IntoIterator<Item = &'c Candidate>,
+    spill: &ChangeSpill,
+) -> Result<Vec<u64>, spool::Error> {
+    candidates.into_iter().map(|candidate| candidate.line(spill)).collect()
 }
 
 /// The digests of the rows that were looked at, by key.
@@ -62,13 +66,19 @@ impl Digests {
         Self { rows, always }
     }
 
-    pub(crate) fn get(&self, key: &Key) -> Option<u128> {
-        let at = self.rows.binary_search_by(|row| row.key.cmp(key)).ok()?;
-        Some(if self.always.contains(key) { 0 } else { self.rows[at].digest })
+    /// `spill` is the one in which the rows lie.
+    pub(crate) fn get(&self, key: &Key, spill: &ChangeSpill) -> Result<Option<u128>, spool::Error> {
+        let Some(row) = self.row(key) else { return Ok(None) };
+        Ok(Some(if self.always.contains(key) { 0 } else { row.digest(spill)? }))
     }
 
     pub(crate) fn has(&self, key: &Key) -> bool {
-        self.get(key).is_some()
+        self.row(key).is_some()
+    }
+
+    fn row(&self, key: &Key) -> Option<&Candidate> {
+        let at = self.rows.binary_search_by(|row| row.key.cmp(key)).ok()?;
+        Some(&self.rows[at])
     }
 
     /// In order.

@@ -3,14 +3,11 @@
 //! A summary of each stays in memory; the rest is read where it is needed. Field names are written once per shape,
 //! since nearly all records of a job have the same. A create whose wish equals the record shares the record's entry.
 
-use std::fmt;
-use std::marker::PhantomData;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use serde::de::{DeserializeSeed, Error as _, SeqAccess, Visitor};
-use serde::ser::SerializeSeq as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use postcard::de_flavors::Slice;
+use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use crate::plan::{Change, Delta, Outline, match_hash};
@@ -19,11 +16,15 @@ use crate::spool::{Error, SpillOffset, Spool};
 
 /// So long is what a record is matched by in one field, in bytes.
 const MARK: usize = size_of::<u64>();
+/// So long is the digest of a row, in bytes; zeros where the entry is no row.
+const DIGEST: usize = size_of::<u128>();
+/// So long is the line of a row, in bytes; 0 for none.
+const LINE: usize = size_of::<u64>();
 /// Most entries are no longer, in bytes.
 const ENTRY: usize = 512;
 
 /// An entry that is read.
-type Entry<'e> = serde_json::Deserializer<serde_json::de::SliceRead<'e>>;
+type Entry<'e> = postcard::Deserializer<'e, Slice<'e>>;
 
 /// Records and changes in a temporary file.
 #[derive(Debug)]
@@ -36,48 +37,6 @@ pub struct ChangeSpill {
     shapes: Mutex<Vec<Vec<SmolStr>>>,
 }
 
-/// A set of fields as it is written: the number of its shape, then the value of each field.
-struct Packed<I>(usize, I);
-
-impl<T: Serialize, I: Iterator<Item = T> + Clone> Serialize for Packed<I> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut list = serializer.serialize_seq(None)?;
-        list.serialize_element(&self.0)?;
-        self.1.clone().try_for_each(|it| list.serialize_element(&it))?;
-        list.end()
-    }
-}
-
-/// Reads what [`Packed`] wrote, each as `U`, straight into its place: a first run does so twice for everybody.
-struct Unpack<'s, U>(&'s [Vec<SmolStr>], PhantomData<U>);
-
-impl<'de, U: Deserialize<'de>> DeserializeSeed<'de> for Unpack<'_, U> {
-    type Value = FieldMap<U>;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<FieldMap<U>, D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, U: Deserialize<'de>> Visitor<'de> for Unpack<'_, U> {
-    type Value = FieldMap<U>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a set of fields")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<FieldMap<U>, A::Error> {
-        let short = || A::Error::invalid_length(0, &"a value for each field");
-        let shape: usize = list.next_element()?.ok_or_else(short)?;
-        let names = self.0.get(shape).ok_or_else(short)?;
-        let mut entries = Vec::with_capacity(names.len());
-        for name in names {
-            entries.push((name.clone(), list.next_element()?.ok_or_else(short)?));
-        }
-        Ok(FieldMap::in_order(entries))
-    }
-}
-
 impl ChangeSpill {
     /// An empty one, in the state folder once it is large; `match_on` are the fields that records are matched by,
     /// and `has_lines` says whether their source has lines.
@@ -85,14 +44,22 @@ impl ChangeSpill {
         Self { spool: Spool::new(dir), match_on: match_on.to_vec(), has_lines, shapes: Mutex::default() }
     }
 
-    /// Puts a record aside: its fields, what its row says about itself, and its line.
-    pub(crate) fn put_record(&self, fields: &Values, marks: &RowMetadata, line: u64) -> Result<SpillOffset, Error> {
+    /// Puts a record aside: its fields, what its row says about itself, and the line and digest of that row.
+    pub(crate) fn put_record(
+        &self,
+        fields: &Values,
+        marks: &RowMetadata,
+        line: u64,
+        digest: u128,
+    ) -> Result<SpillOffset, Error> {
         let mut bytes = Vec::with_capacity(ENTRY);
         for field in &self.match_on {
             bytes.extend(match_hash(fields, field).unwrap_or_default().to_le_bytes());
         }
+        bytes.extend(digest.to_le_bytes());
+        bytes.extend(line.to_le_bytes());
         self.pack(&mut bytes, fields.keys(), fields.values());
-        add(&mut bytes, &(marks, Some(line).filter(|_| self.has_lines), false));
+        add(&mut bytes, &(&marks.segment, marks.preference, false));
         self.spool.put(&bytes)
     }
 
@@ -101,9 +68,20 @@ impl ChangeSpill {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
             let fields = self.unpack(&mut entry);
-            let (marks, ..): (RowMetadata, Option<u64>, bool) = next(&mut entry);
-            (fields, marks)
+            let (segment, preference, _): (_, _, bool) = next(&mut entry);
+            (fields, RowMetadata { segment, preference })
         })
+    }
+
+    /// Reads back the digest of a record's row.
+    pub(crate) fn digest(&self, place: SpillOffset) -> Result<u128, Error> {
+        let at = self.marks_end();
+        self.spool.read(place, |bytes| u128::from_le_bytes(*part(bytes, at)))
+    }
+
+    /// Reads back the line of a record's row.
+    pub(crate) fn line(&self, place: SpillOffset) -> Result<u64, Error> {
+        self.spool.read(place, |bytes| self.line_of(bytes))
     }
 
     /// Reads back the values that a record is matched by.
@@ -117,11 +95,12 @@ impl ChangeSpill {
 
     /// Puts a change aside.
     pub(crate) fn put(&self, change: Change) -> Result<Outline, Error> {
-        let Change { wish, fields, .. } = &change;
+        let Change { wish, fields, marks, .. } = &change;
         let mut bytes = Vec::with_capacity(ENTRY);
-        bytes.resize(self.marks_end(), 0);
+        bytes.resize(self.marks_end() + DIGEST, 0);
+        bytes.extend(change.line.unwrap_or_default().to_le_bytes());
         self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
-        add(&mut bytes, &(&change.marks, change.line, !fields.is_empty()));
+        add(&mut bytes, &(&marks.segment, marks.preference, !fields.is_empty()));
         if !fields.is_empty() {
             self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
         }
@@ -144,10 +123,11 @@ impl ChangeSpill {
         self.spool.read(outline.place, |bytes| {
             let mut entry = self.entry(bytes);
             let wanted = self.unpack(&mut entry);
-            let (marks, line, moves) = next(&mut entry);
+            let (segment, preference, moves) = next(&mut entry);
             let moved: FieldMap<(Value, Value)> = if moves { self.unpack(&mut entry) } else { FieldMap::new() };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
-            outline.with(wanted, moved, line, marks)
+            let line = Some(self.line_of(bytes)).filter(|line| *line > 0 && self.has_lines);
+            outline.with(wanted, moved, line, RowMetadata { segment, preference })
         })
     }
 
@@ -156,21 +136,27 @@ impl ChangeSpill {
         self.match_on.len() * MARK
     }
 
+    fn line_of(&self, bytes: &[u8]) -> u64 {
+        u64::from_le_bytes(*part(bytes, self.marks_end() + DIGEST))
+    }
+
     fn entry<'e>(&self, bytes: &'e [u8]) -> Entry<'e> {
-        serde_json::Deserializer::from_slice(&bytes[self.marks_end()..])
+        Entry::from_bytes(&bytes[self.marks_end() + DIGEST + LINE..])
     }
 
     fn pack<'n, T: Serialize>(
         &self,
         entry: &mut Vec<u8>,
         names: impl Iterator<Item = &'n SmolStr> + Clone,
-        values: impl Iterator<Item = T> + Clone,
+        values: impl Iterator<Item = T>,
     ) {
-        add(entry, &Packed(self.shape(names), values));
+        add(entry, &self.shape(names));
+        values.for_each(|value| add(entry, &value));
     }
 
     fn unpack<'e, U: Deserialize<'e>>(&self, entry: &mut Entry<'e>) -> FieldMap<U> {
-        Unpack(&self.shapes(), PhantomData).deserialize(entry).expect("a spill reads what it wrote")
+        let shape: usize = next(entry);
+        FieldMap::in_order(self.shapes()[shape].iter().map(|name| (name.clone(), next(entry))).collect())
     }
 
     /// The number of a set of fields.
@@ -188,9 +174,14 @@ impl ChangeSpill {
     }
 }
 
-/// Adds a value to an entry, which is one JSON value after another.
+/// What stands at a place of an entry.
+fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
+    bytes[at..].first_chunk().expect("a spill reads what it wrote")
+}
+
+/// Adds a value to an entry, which is one after another.
 fn add(entry: &mut Vec<u8>, value: &impl Serialize) {
-    serde_json::to_writer(entry, value).expect("plain values");
+    *entry = postcard::to_extend(value, std::mem::take(entry)).expect("plain values");
 }
 
 /// The next value of an entry.
@@ -220,11 +211,12 @@ mod tests {
             ("sites", Value::list(vec!["A".into(), "B".into()])),
             ("ids", Value::ids(vec![4, 7])),
         ]);
-        let places: Vec<SpillOffset> = (0..50).map(|_| spill.put_record(&fields, &marks, 3).unwrap()).collect();
+        let places: Vec<SpillOffset> = (0..50).map(|_| spill.put_record(&fields, &marks, 3, 7).unwrap()).collect();
         assert_eq!(spill.record(places[7]).unwrap(), (fields.clone(), marks.clone()));
+        assert_eq!((spill.line(places[7]).unwrap(), spill.digest(places[7]).unwrap()), (3, 7));
         let delta = |from: Value, to: Value| Delta { from, to };
         let bare =
-            spill.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &RowMetadata::default(), 4).unwrap();
+            spill.put_record(&values(&[("email", Value::text("A \"B\"\n"))]), &RowMetadata::default(), 4, 8).unwrap();
         assert_eq!(spill.marks(places[7]).unwrap(), [match_hash(&fields, "name"), None]);
         assert_eq!(spill.marks(bare).unwrap().iter().map(Option::is_some).collect::<Vec<_>>(), [false, true]);
         assert_eq!(spill.record(bare).unwrap().0["email"].shown(), "A \"B\"\n");

@@ -101,7 +101,7 @@ pub(crate) fn finish_plan(
 pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
     let inputs = Inputs::read(part)?;
     if let Some(block) = inputs.too_few_records() {
-        let plan = inputs.into_plan(BTreeSet::new());
+        let plan = inputs.into_plan(BTreeSet::new())?;
         return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], ..plan }));
     }
     let (attendance, mut classified) = inputs.correlate(remember)?;
@@ -457,12 +457,12 @@ impl<'a> Inputs<'a> {
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
         let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
-        let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(Candidate::bad_values));
+        let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(|one| self.rows.bad_values(one)));
         let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
         let taken_back = held::taking_back(self.store(), &self.job().name)?;
         let taken_back = notes::taken_back_note(taken_back, &self.job().name);
-        let read = self.into_plan(always);
+        let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         let rejected = by_line(read.rejected, classified.rejected);
         // Who was approved to be the same person is doubted no more.
@@ -509,24 +509,28 @@ impl<'a> Inputs<'a> {
     }
 
     /// What the read alone says; `always` are those who are to be looked at in every run.
-    fn into_plan(self, always: BTreeSet<Key>) -> JobPlan {
+    fn into_plan(self, always: BTreeSet<Key>) -> Result<JobPlan, Error> {
         let JobContext { job, filter, .. } = self.part;
         let is_there = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at));
+        let rows = match job.inbox {
+            Some(_) => self.rows.rows(&self.index, &self.spill)?,
+            None => Vec::new(),
+        };
         let unknown = filter.unknown(&self.rows, &self.index);
         let unknown_note =
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
         let updates = StateUpdates {
             content: self.content(),
-            due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), one.due()?))).collect(),
+            due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
             there: self.decisions.verdicts.keys().filter(|key| is_there(key)).cloned().collect(),
             ..StateUpdates::default()
         };
-        JobPlan {
+        Ok(JobPlan {
             incomplete: self.rows.read.incomplete().to_vec(),
             records: self.records(),
             unchanged: self.unchanged(),
-            rows: if job.inbox.is_some() { self.rows.rows(&self.index) } else { Vec::new() },
-            bad_values: self.asked().flat_map(Candidate::bad_values).cloned().collect(),
+            rows,
+            bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
             notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
             lost: self.lost,
             updates: StateUpdates {
@@ -545,7 +549,7 @@ impl<'a> Inputs<'a> {
             fields: self.written,
             spill: self.spill,
             ..JobPlan::nothing(job, self.part.context.store)
-        }
+        })
     }
 }
 

@@ -10,6 +10,7 @@ use crate::reconcile::approval::remote_digest::{remote, text};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Key, RemoteId};
+use crate::spool;
 use crate::store::Store;
 
 /// What a planned change is based on. Presence and the service's time stamps have no part in it: someone who comes in in
@@ -27,9 +28,9 @@ pub(crate) struct Precondition {
 
 impl Precondition {
     /// What a change of a plan is based on.
-    pub(crate) fn of(prepared: &JobPlan, change: &Outline) -> Self {
+    pub(crate) fn of(prepared: &JobPlan, change: &Outline) -> Result<Self, spool::Error> {
         let remote = prepared.updates.remote.get(&change.key).copied().map(text);
-        Self { row: row(prepared, &change.key), remote, wish: wish(change) }
+        Ok(Self { row: row(prepared, &change.key)?, remote, wish: wish(change) })
     }
 }
 
@@ -56,7 +57,7 @@ impl<'a> CurrentPlan<'a> {
         id: Option<RemoteId>,
         basis: &Precondition,
     ) -> Result<Result<&'a Outline, String>, Error> {
-        let row = row(self.prepared, key);
+        let row = row(self.prepared, key)?;
         let remote = remote(&self.prepared.fields, id, self.mirror, self.store)?.map(text);
         let why = if row.is_some() && basis.row.is_some() && row != basis.row {
             "its row in the source changed since".to_owned()
@@ -88,6 +89,6 @@ fn wish(change: &Outline) -> String {
     format!("{:016x}", change.wish())
 }
 
-fn row(prepared: &JobPlan, key: &Key) -> Option<String> {
-    prepared.updates.digests.get(key).map(text)
+fn row(prepared: &JobPlan, key: &Key) -> Result<Option<String>, spool::Error> {
+    Ok(prepared.updates.digests.get(key, &prepared.spill)?.map(text))
 }
