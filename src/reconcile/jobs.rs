@@ -1,7 +1,8 @@
 //! A run from end to end.
 
 use super::collect::shared_read::read_once;
-use super::inbox::{last_file, peek, process};
+use super::dropped::last_file;
+use super::inbox::{peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter};

@@ -11,6 +11,7 @@
 //! ```text
 //! model        The types that the steps hand on; they import nothing of the steps.
 //! collect      Source → candidates: rows that are new or changed, and which keys are there.
+//! dropped      What is kept of the files of an inbox.
 //! approval     What waits for a person, and what was decided.
 //! report       What a run came to.
 //! commit       Plan → disk: queue, adoptions, index.
@@ -38,6 +39,7 @@ pub(crate) mod account;
 pub(crate) mod approval;
 pub(crate) mod collect;
 pub(crate) mod commit;
+pub(crate) mod dropped;
 pub(crate) mod correlate;
 pub(crate) mod freshness;
 pub(crate) mod inbox;

@@ -22,7 +22,7 @@ use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
 use crate::reconcile::commit::enqueue::queued;
-use crate::reconcile::inbox::last_file;
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::leavers::detect::left_lately;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};

@@ -1,11 +1,11 @@
 //! What is kept of dropped files, and how long.
 
-use super::staging::Staging;
 use crate::config::Job;
 use crate::plan::LeaverAction;
 use crate::push::ECHOES;
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;

@@ -17,14 +17,10 @@
 
 pub(crate) mod cleanup;
 pub(crate) mod file_report;
-pub(crate) mod last_file;
 pub(crate) mod merge;
-pub(crate) mod next_file;
 pub(crate) mod peek;
 pub(crate) mod pending;
 pub(crate) mod poll;
 pub(crate) mod process;
 pub(crate) mod report_updates;
-pub(crate) mod staging;
 pub(crate) mod staleness;
-pub(crate) mod with_copy;

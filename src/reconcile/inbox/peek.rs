@@ -6,13 +6,13 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::next_file::{Arrivals, NextFile};
 use super::pending::PendingWork;
-use super::staging::Staging;
 use super::staleness::{self, as_before};
-use super::with_copy::over;
 use crate::clock::Clock;
 use crate::config::Job;
+use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
+use crate::reconcile::dropped::staging::Staging;
+use crate::reconcile::dropped::with_copy::over;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::waiting_files::WaitingFiles;

@@ -11,10 +11,10 @@ use std::path::Path;
 use ::csv::WriterBuilder;
 
 use super::cleanup::{is_open, is_sendable};
-use super::staging::Staging;
-use super::with_copy::{form, over};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
+use crate::reconcile::dropped::staging::Staging;
+use crate::reconcile::dropped::with_copy::{form, over};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};

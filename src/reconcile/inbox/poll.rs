@@ -4,9 +4,9 @@ use std::cell::LazyCell;
 use std::ffi::OsString;
 use std::time::Duration;
 
-use super::staging::Staging;
 use crate::clock::Clock;
 use crate::config::Job;
+use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::model::error::Error;
 use crate::source::inbox::{Folder, InboxEntry, Look, Stamp, Watcher};
 use crate::store::Home;

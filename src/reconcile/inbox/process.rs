@@ -4,14 +4,14 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use super::merge::merged;
-use super::next_file::{Arrivals, NextFile};
 use super::report_updates::LaterFile;
-use super::staging::{FilingOrder, StagedFile, Staging};
 use super::staleness::{self, as_before};
-use super::with_copy::{form, over};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
+use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
+use crate::reconcile::dropped::staging::{FilingOrder, StagedFile, Staging};
+use crate::reconcile::dropped::with_copy::{form, over};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;

@@ -13,13 +13,13 @@ use std::io;
 use jiff::Timestamp;
 
 use super::file_report::outcome_of;
-use super::staging::{OpenReport, Staging};
 use crate::config::Job;
 use crate::history::{self, AuditEvent};
 use crate::hr_report::{ReportLine, RowOutcome, Verdict, page, table};
 use crate::plan;
 use crate::queue::{self, State};
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::dropped::staging::{OpenReport, Staging};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::report::job_report::named_as;
