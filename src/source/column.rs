@@ -28,7 +28,10 @@ pub enum Match {
 
 impl Columns {
     /// How unlike a column's name may be and still be offered as the one that was meant.
-    const NEAR: f64 = 0.6;
+    const NEAR: f64 = 0.66;
+    /// How like a name is that holds the other one, of so many bytes at least.
+    const HOLDS: f64 = 0.9;
+    const WORD: usize = 4;
 
     /// Makes columns of header names.
     pub fn new<T: AsRef<str>>(names: impl IntoIterator<Item = T>) -> Self {
@@ -99,9 +102,15 @@ impl Columns {
     pub fn nearest(&self, name: &Name) -> Option<&str> {
         let bare = |text: &str| snake(text).replace('_', "");
         let sought = bare(name.as_str());
+        // A heading that only grew or shrank, as `Mobile` to `Mobile Phone`, is as like as any slip of the pen.
+        let holds = |one: &str, other: &str| other.len() >= Self::WORD && one.contains(other);
+        let likeness = |column: &str| {
+            let held = if holds(&sought, column) || holds(column, &sought) { Self::HOLDS } else { 0.0 };
+            strsim::normalized_damerau_levenshtein(&sought, column).max(held)
+        };
         self.names
             .iter()
-            .map(|column| (strsim::normalized_damerau_levenshtein(&sought, &bare(column)), column))
+            .map(|column| (likeness(&bare(column)), column))
             .filter(|(likeness, _)| *likeness >= Self::NEAR)
             .max_by(|one, other| one.0.total_cmp(&other.0))
             .map(|(_, column)| column.as_str())
@@ -149,11 +158,13 @@ mod tests {
 
     #[test]
     fn a_missing_column_is_named_beside_the_one_that_is_there() {
-        let columns = Columns::new(["Employee No", "E-Mail"]);
+        let columns = Columns::new(["Employee No", "E-Mail", "Job Title", "Mobile Phone"]);
         for (name, said) in [
             ("Email", "column `Email` is missing; there is `E-Mail`"),
             ("employee_nr", "column `employee_nr` is missing; there is `Employee No`"),
             ("locker", "column `locker` is missing"),
+            ("job", "column `job` is missing"),
+            ("mobile", "column `mobile` is missing; there is `Mobile Phone`"),
         ] {
             assert_eq!(columns.lacks(&Name::Plain(name.into())), said);
         }
