@@ -57,7 +57,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         active_from: given("active_from"),
         active_until: given("active_until"),
         prefer: given("prefer"),
-        segment: table.section("guard").unless_empty("segment").map(str::to_owned),
+        segment: segment(&table.section("guard")),
         fields: job.map.clone().into_iter().filter(|(name, _)| target.field(name).is_some()).collect(),
         tables: table.lookups("values"),
         match_on: match_on.clone().unwrap_or_default(),
@@ -108,6 +108,19 @@ fn key<'a>(job: &Section<'a>, target: Target) -> Option<&'a str> {
         return job.wrong("key", "is the same text for every row", Some(hint));
     }
     Some(template)
+}
+
+fn segment(guard: &Section<'_>) -> Option<String> {
+    let template = guard.unless_empty("segment")?;
+    if !template.contains("{{") && !template.contains("{%") {
+        const HINT: &str = "name the column, such as \"{{ department }}\"";
+        return guard.wrong(
+            "segment",
+            "is the same text for every row, so it tells no part of them from another",
+            Some(HINT),
+        );
+    }
+    Some(template.to_owned())
 }
 
 fn check_fields(job: &JobSection<'_>, target: Target) {
