@@ -11,6 +11,8 @@ use super::runs::worker;
 use super::scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, covered};
 use super::shutdown::{CancelToken, GRACE};
 use super::state::{DaemonState, LoopEvent, NextRun, Said, Setup};
+use crate::config::Job;
+use crate::reconcile::JobState;
 use crate::record::{JobName, reveal};
 use crate::store::{self, Store};
 
@@ -19,9 +21,23 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How long the daemon waits for runs and callers after it was asked to end: their own grace, and a little for the disk.
 const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
-/// The jobs of a configuration as the scheduler takes them.
-pub(super) fn timed(setup: &Setup, store: &Store) -> Result<Vec<Timed>, store::Error> {
-    setup.config.jobs.iter().map(|job| Ok(Timed::new(job, covered::served(store, &job.name)?))).collect()
+/// The jobs of a configuration as the scheduler takes them. A job that never ran by its schedule counts from its last run,
+/// or else from now on; either is remembered, so that a time that is missed from here is made up once.
+pub(super) fn timed(setup: &Setup, store: &Store, now: ClockReading) -> Result<Vec<Timed>, store::Error> {
+    let timed = |job: &Job| {
+        let mut served = covered::served(store, &job.name)?;
+        if served.is_none() && !Scheduler::is_clock_wrong(now) {
+            let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
+            let from = last.filter(|last| *last <= now.wall).unwrap_or(now.wall);
+            if let Err(error) = covered::remember(store, &job.name, from) {
+                let job = job.name.as_str();
+                tracing::warn!(job, %error, "{job}: when its schedule began could not be remembered: {error}");
+            }
+            served = Some(from);
+        }
+        Ok(Timed::new(job, served))
+    };
+    setup.config.jobs.iter().map(timed).collect()
 }
 
 /// The loop of one account.
@@ -106,10 +122,10 @@ impl Service {
             }
             LoopEvent::Looked | LoopEvent::End => {}
             LoopEvent::Reloaded => {
-                let setup = self.engine.setup();
+                let (setup, now) = (self.engine.setup(), ClockReading::now(self.engine.clock()));
                 // Who is new in the file may have run under an earlier one.
                 let jobs: Vec<Timed> = match self.engine.store().await {
-                    Ok(store) => timed(&setup, &store).unwrap_or_default(),
+                    Ok(store) => timed(&setup, &store, now).unwrap_or_default(),
                     Err(_) => Vec::new(),
                 };
                 let jobs = if jobs.is_empty() {
@@ -117,7 +133,7 @@ impl Service {
                 } else {
                     jobs
                 };
-                self.scheduler.replace(jobs, ClockReading::now(self.engine.clock()));
+                self.scheduler.replace(jobs, now);
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::daemon::event_loop::{Service, timed};
 use crate::daemon::monitors::LiveView;
 use crate::daemon::page::{Anchor, OnPage};
 use crate::daemon::runs::AccountNumber;
+use crate::daemon::scheduler::ClockReading;
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
 use crate::daemon::systemd::Manager;
@@ -266,7 +267,7 @@ pub(super) async fn begin(
     drop(after);
     let store = opened(&setup.config, shared, identity, entrance).await?;
     expect_own_credentials(&setup, &store, identity.owner())?;
-    let jobs = timed(&setup, &store)?;
+    let jobs = timed(&setup, &store, ClockReading::now(&shared.clock))?;
     let config = Arc::clone(&setup.config);
     let (shared, name, number) = (Arc::clone(shared), identity.name.clone(), identity.number);
     let (engine, inputs) = DaemonState::new(Begun { shared, name, number, held, setup, store });

@@ -74,6 +74,27 @@ fn a_run_that_was_missed_while_the_daemon_was_off_is_made_up_when_it_begins() {
 }
 
 #[test]
+fn a_run_that_was_missed_after_the_first_start_is_made_up_too() {
+    // Neither a run by hand nor a start that was too short for a run keeps its first time from being made up.
+    for by_hand in [false, true] {
+        let now = jiff::Zoned::new(rosterd::clock::Clock::system().now(), jiff::tz::TimeZone::UTC);
+        let soon = now.saturating_add(jiff::Span::new().seconds(6));
+        let job = format!("schedule = \"{} {} {} * * *\"\n", soon.second(), soon.minute(), soon.hour());
+        let world = World::of(Config::served(&job, ""));
+        world.csv(people(1..4));
+        if by_hand {
+            world.sync().expect(0);
+        }
+        world.daemon().stop();
+        world.csv(people(1..6));
+        let left = soon.timestamp().duration_since(rosterd::clock::Clock::system().now());
+        std::thread::sleep(std::time::Duration::try_from(left).unwrap_or_default() + std::time::Duration::from_secs(1));
+        let _daemon = world.daemon();
+        eventually("it is made up", || world.staff().len() == 5);
+    }
+}
+
+#[test]
 fn sigusr1_runs_all_jobs_now() {
     let world = World::of(Config::served("", ""));
     world.csv(people(1..4));
