@@ -1,9 +1,9 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
-//! it: what a person rejected, who is gone and since when, what may have been created, who was removed a short while ago,
-//! whose presence is still to be verified, which plan files were applied, and the number of the last run. Approvals are dropped,
-//! since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
+//! it: what a person rejected, who is gone and since when, which removals of them wait for a decision, what may have been
+//! created, who was removed a short while ago, whose presence is still to be verified, which plan files were applied, and the
+//! number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
 //! dropped only on request, since it is unknown what was lost.
 
 use std::collections::BTreeSet;
@@ -18,6 +18,7 @@ use crate::plan::Verdict;
 use crate::push::ECHOES;
 use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::model::job_state::JobState;
 use crate::record::Action;
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
@@ -33,6 +34,8 @@ pub struct Rebuilt {
     pub queued: u64,
     /// Changes that waited for a person.
     pub held: u64,
+    /// Of them, the removals that a limit held, which are kept: so few may be left that no limit would hold them.
+    pub removals: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
     /// Approvals, which are not.
@@ -83,7 +86,16 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
         (known.gone.is_some() || known.left.is_some()) && leaving.insert((job, key))
     })?;
     old.carry(&OWNERS, &mut batch, |_, _, owner| leaving.contains(&(owner.job, owner.key)))?;
-    (seen.held, _) = old.carry(&HELD, &mut batch, |_, _, _| false)?;
+    let mut undecided = BTreeSet::new();
+    (seen.held, seen.removals) = old.carry(&HELD, &mut batch, |job, key, held| {
+        let is_removal = held.action == Some(Action::Delete) && held.undo.is_none() && held.reason.is_limit();
+        let is_kept = is_removal && leaving.contains(&(job.clone(), key));
+        undecided.extend(is_kept.then_some(job));
+        is_kept
+    })?;
+    for job in undecided {
+        JobState { partly_decided: true, ..JobState::default() }.put(&mut batch, &job);
+    }
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |_, _, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
         seen.approvals += u64::from(is_approved);
@@ -98,7 +110,7 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
     leaving.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
     if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != base_url) {
         batch = Batch::default();
-        (seen.leaving, seen.rejections, seen.unknown) = (0, 0, 0);
+        (seen.leaving, seen.removals, seen.rejections, seen.unknown) = (0, 0, 0, 0);
     }
     if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
         batch.put_meta(MetaKey::Runs, &runs);

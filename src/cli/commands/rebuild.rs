@@ -36,7 +36,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             ))
             .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
     }
-    let Rebuilt { known, leaving, queued, held, rejections, approvals, unknown } = seen.unwrap_or_default();
+    let Rebuilt { known, leaving, queued, held, removals, rejections, approvals, unknown } = seen.unwrap_or_default();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -61,19 +61,23 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         if let Some(error) = &damage {
             ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
         }
-        let known = known - leaving;
+        let (known, held) = (known - leaving, held - removals);
         ui.line(format!(
             "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
             counted(approvals, "approval")
         ));
         ui.line(format!(
-            "kept: audit files, pauses, {}, {} who are gone from the source, {} of unknown fate",
+            "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
             counted(rejections, "rejection"),
             people(leaving),
+            counted(removals, "removal"),
             counted(unknown, "create")
         ));
     }
-    ui.line("the next `rosterd sync` matches people by match_on: this creates no duplicates and removes no one");
+    let gone = if leaving > 0 { "; those who are gone leave as they would have" } else { "" };
+    ui.line(format!(
+        "the next `rosterd sync` matches people by match_on: this creates no duplicates and removes no one{gone}"
+    ));
     Ok(Exit::Done)
 }
 

@@ -129,6 +129,24 @@ fn law_9_who_was_leaving_before_a_rebuild_leaves_after_it_and_whose_rejection_st
 }
 
 #[test]
+fn law_9_a_removal_that_waits_for_a_decision_waits_after_a_rebuild_too() {
+    let rest = format!("{LEAVE_AT_ONCE}[job.guard]\nmax_leavers = 3\nmax_missing = \"off\"\n");
+    let world = World::synced(Config::rest(&rest), 40);
+    world.csv(people(9..41));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    world.run(&["approve", "staff", "P00001", "P00002", "P00003", "P00004", "P00005", "P00006"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 6));
+    let told = world.run(&["rebuild"]).expect(0);
+    assert!(told.out.contains("2 removals that wait for a decision"), "{told:?}");
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 2));
+}
+
+#[test]
 fn law_9_who_was_leaving_before_a_rebuild_and_is_back_stays() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
     let world = World::synced(Config::rest(rest), 10);
