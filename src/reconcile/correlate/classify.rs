@@ -155,7 +155,7 @@ impl<'a> Classifier<'a> {
         if self.names.concern() {
             self.names.note(at, &valid.record, &correlation);
         }
-        let other = self.people.another_person(&valid.record, &correlation, self.context)?;
+        let other = self.people.another_person((at, &valid.record), &correlation, self.context)?;
         let Valid { record, marks, line, has_bad_values, .. } = valid;
         let subject = Subject { record, line, marks };
         let decision = decide(subject, correlation, self.context.rules);
@@ -331,8 +331,9 @@ impl<'a> Classifier<'a> {
 
     /// Holds the changes of records that may be about another person than their key.
     fn finish(self) -> Result<Classified, Error> {
-        let Self { context, claims, names, mut suspects, mut doubted, mut result, .. } = self;
-        for (key, reason) in names.reasons(&claims, context)? {
+        let Self { context, claims, names, people, mut suspects, mut doubted, mut result, .. } = self;
+        let (moved, alike) = (names.reasons(&claims, context)?, people.alike(&claims, context)?);
+        for (key, reason) in moved.into_iter().chain(alike) {
             suspects.entry(key).or_insert(reason);
         }
         for change in result.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {

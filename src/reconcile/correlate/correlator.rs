@@ -148,6 +148,11 @@ impl Correlator {
         self.new.iter().map(|at| &candidates[*at])
     }
 
+    /// Their positions.
+    pub(crate) fn new_at(&self) -> impl Iterator<Item = usize> {
+        self.new.iter().copied()
+    }
+
     /// Whether a candidate may be new.
     pub(crate) fn has_new(&self) -> bool {
         self.has_new
@@ -281,7 +286,7 @@ impl CorrelationContext<'_> {
     }
 
     /// What the entity of a candidate is found by, for each field of `match_on`.
-    fn marks(&self, candidate: &Candidate) -> Result<Vec<Option<u64>>, Error> {
+    pub(crate) fn marks(&self, candidate: &Candidate) -> Result<Vec<Option<u64>>, Error> {
         if !self.resolver.resolves() {
             return Ok(self.spill.marks(candidate.place)?);
         }

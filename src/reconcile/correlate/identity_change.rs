@@ -1,17 +1,19 @@
 //! Updates that may turn one person into another (law 6).
 //!
 //! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives
-//! someone a name, an email or a number that another person at the service has. Columns that were sorted separately or
-//! shifted look like that, and so does a number that was given to a new person.
+//! someone a name, an email or a number that another person at the service has, or gets in the same read. Columns that were
+//! sorted separately, shifted or filled down look like that, and so does a number that was given to a new person.
 //!
 //! Only changes of the source are questioned: an edit made at the service is set back to what the source says.
 
+use std::collections::BTreeMap;
+
 use smol_str::SmolStr;
 
-use super::correlator::CorrelationContext;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, is_another_person};
+use super::correlator::{CorrelationContext, Correlator};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, is_another_person, match_hash};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, Field, FieldKind, Record, RemoteId, Target, Value, Values, normalize};
+use crate::record::{Entity, Field, FieldKind, Key, Record, RemoteId, Target, Value, Values, normalize};
 
 /// Who has which name, email and number at the service.
 pub(crate) struct People<'a> {
@@ -20,6 +22,8 @@ pub(crate) struct People<'a> {
     fields: Vec<SmolStr>,
     /// One index a field, made when the first update asks for it.
     holders: Option<Vec<Matcher>>,
+    /// What updates bring: the place of the field, the hash of the value, and the position of the candidate.
+    brought: Vec<(usize, u64, usize)>,
 }
 
 impl<'a> People<'a> {
@@ -27,13 +31,14 @@ impl<'a> People<'a> {
         let names = |field: &&Field| match_on.contains(&field.name) || Target::IDENTITY.contains(&field.name.as_str());
         let plain = |field: &&Field| !matches!(field.kind, FieldKind::Link | FieldKind::Photo);
         let fields = rules.owned().filter(names).filter(plain).map(|field| field.name.clone()).collect();
-        Self { rules, fields, holders: None }
+        Self { rules, fields, holders: None, brought: Vec::new() }
     }
 
-    /// Why an update of the matched entity may turn it into another person; `None` if nothing suggests that.
+    /// Why an update of the entity that the candidate at a position has may turn it into another person; `None` if nothing
+    /// suggests that so far.
     pub(crate) fn another_person(
         &mut self,
-        record: &Record,
+        (at, record): (usize, &Record),
         correlation: &Correlation,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<HoldReason>, Error> {
@@ -48,9 +53,12 @@ impl<'a> People<'a> {
         if self.rules.target.has_presence() && update.replaces() {
             return Ok(Some(HoldReason::AnotherPerson));
         }
-        for at in 0..self.fields.len() {
-            if let Some(id) = self.other_holder(at, &update, context)? {
-                let field = self.fields[at].to_string();
+        for (place, field) in self.fields.iter().enumerate().filter(|(_, field)| update.brings(field).is_some()) {
+            self.brought.extend(match_hash(&record.fields, field).map(|hash| (place, hash, at)));
+        }
+        for place in 0..self.fields.len() {
+            if let Some(id) = self.other_holder(place, &update, context)? {
+                let field = self.fields[place].to_string();
                 return Ok(Some(match context.owner(id, &record.key)? {
                     Some(owner) if owner.job == context.job.name => {
                         HoldReason::ValueOfKey { field, key: owner.key.to_string() }
@@ -65,16 +73,55 @@ impl<'a> People<'a> {
         Ok(None)
     }
 
+    /// Why updates wait that bring a value into two people at once, or into one while someone new comes with it; and so do
+    /// the new ones. Two new ones with one value wait [anyway](Correlator).
+    pub(crate) fn alike(
+        mut self,
+        claims: &Correlator,
+        context: &CorrelationContext<'_>,
+    ) -> Result<BTreeMap<Key, HoldReason>, Error> {
+        let mut alike = BTreeMap::new();
+        if self.brought.is_empty() {
+            return Ok(alike);
+        }
+        self.brought.sort_unstable();
+        let key = |at: usize| &context.candidates[at].key;
+        let mut wait = |place: usize, one: usize, other: usize| {
+            let (field, other) = (self.fields[place].to_string(), key(other).to_string());
+            alike.entry(key(one).clone()).or_insert(HoldReason::ValueOfKey { field, key: other });
+        };
+        for group in self.brought.chunk_by(|(place, hash, _), (next, other, _)| (place, hash) == (next, other)) {
+            for (number, (place, _, at)) in group.iter().enumerate().filter(|_| group.len() > 1) {
+                wait(*place, *at, group[usize::from(number == 0)].2);
+            }
+        }
+        let places = context.job.match_on.iter().map(|field| self.fields.iter().position(|one| one == field));
+        let places: Vec<Option<usize>> = places.collect();
+        for at in claims.new_at() {
+            for (place, hash) in places.iter().zip(context.marks(&context.candidates[at])?) {
+                let Some((place, hash)) = place.zip(hash) else { continue };
+                let first = self.brought.partition_point(|(other, known, _)| (*other, *known) < (place, hash));
+                for (_, _, known) in
+                    self.brought[first..].iter().take_while(|(other, known, _)| (*other, *known) == (place, hash))
+                {
+                    wait(place, at, *known);
+                    wait(place, *known, at);
+                }
+            }
+        }
+        Ok(alike)
+    }
+
     /// Another entity that has the value that an update would bring into a field.
     fn other_holder(
         &mut self,
-        at: usize,
+        place: usize,
         update: &Update<'_>,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
-        let field = self.fields[at].clone();
+        let field = self.fields[place].clone();
         let Some(wanted) = update.brings(&field) else { return Ok(None) };
-        let others = match self.holders(context)?[at].find(&update.record.fields) {
+        let others = match self.holders(context)?[place].find(&update.record.fields) {
             Match::None => Vec::new(),
             Match::One { id, .. } => vec![id],
             Match::Many { ids, .. } => ids,

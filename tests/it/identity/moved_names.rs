@@ -48,6 +48,7 @@ fn law_6_a_name_that_goes_to_someone_else_in_the_same_file_is_held_with_both() {
         ("of one who keeps it", 7, &[(7, "Person 1")], &[]),
         ("of one who is spelled otherwise", 7, &[(1, "PERSON 1"), (7, "Person 1")], &[]),
         ("a name that nobody had", 7, &[(1, "Zed New"), (7, "Zed New")], &[]),
+        ("filled down", 6, &[(1, "Zed New"), (2, "Zed New"), (4, "ZED NEW")], &[1, 2, 4]),
     ] {
         world.csv(named(people, names));
         let plan = world.plan().expect(0);
@@ -63,6 +64,9 @@ fn law_6_an_email_that_goes_to_someone_else_in_the_same_file_is_held_with_both()
         ("two known ones", 6, &[(1, "person2@example.com"), (2, "Person1@example.com")], &[1, 2]),
         ("a mailbox that is handed on", 7, &[(1, "new@example.com"), (7, "person1@example.com")], &[1, 7]),
         ("a new address", 7, &[(1, "new@example.com")], &[]),
+        ("filled down", 6, &[(1, "new@example.com"), (2, "new@example.com"), (4, "New@example.com")], &[1, 2, 4]),
+        ("to a known and a new one", 7, &[(1, "new@example.com"), (7, "new@example.com")], &[1, 7]),
+        ("of one who has it", 6, &[(1, "person3@example.com")], &[1]),
     ] {
         let text = (1..people + 1).fold(HEADER.to_owned(), |text, number| {
             let own = format!("person{number}@example.com");
