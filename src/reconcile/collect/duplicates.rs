@@ -38,11 +38,14 @@ pub(crate) fn choose(
     if !are_one_person(&opened, unchanged.as_ref()) {
         return unclear(opened, unchanged, spill);
     }
-    let old = unchanged.as_ref().and_then(|(_, known)| known.as_ref()?.marks.preference);
-    let all = opened.iter().map(|(_, _, preference)| *preference).chain([old]).flatten();
-    let best: Option<Number> = all.max_by(|one, other| one.partial_cmp(other).expect("finite"));
-    let stands = unchanged.filter(|_| old == best);
-    let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| *preference == best).collect();
+    let old = unchanged.as_ref().map(|(_, known)| known.as_ref()?.marks.preference);
+    let all: Option<Vec<Number>> = opened.iter().map(|(_, _, preference)| *preference).chain(old).collect();
+    // A number that can't be read may be the highest: then none of them decides.
+    let decides = all.is_some();
+    let best = all.into_iter().flatten().max_by(|one, other| one.partial_cmp(other).expect("finite"));
+    let old = old.flatten();
+    let stands = unchanged.filter(|_| !decides || old == best);
+    let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| !decides || *preference == best).collect();
     let equal = match (&stands, rows.first()) {
         (_, None) => true,
         (None, Some((_, first, _))) => rows.iter().all(|(_, fields, _)| fields == first),

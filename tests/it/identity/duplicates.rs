@@ -59,6 +59,19 @@ fn law_8_of_unequal_rows_with_one_number_none_counts() {
 }
 
 #[test]
+fn law_8_a_number_that_can_t_be_read_decides_nothing() {
+    let world = World::of(preferring());
+    for odd in ["full", "\"1,0\"", ""] {
+        let rows = [contract(1, "Guard", odd), contract(1, "Cook", "0.5")];
+        let ran = world.sync_of(file(&rows)).expect(3);
+        assert_eq!((ran.job()["rejected"].as_u64(), title(&world)), (Some(2), None), "{odd:?}: {ran:?}");
+    }
+    world.sync_of(file(&[contract(1, "Cook", "0.5")])).expect(0);
+    let ran = world.sync_of(file(&[contract(1, "Cook", "0.5"), contract(1, "Guard", "full")])).expect(3);
+    assert_eq!((ran.writes(), title(&world).as_deref()), ((0, 0, 0), Some("Cook")), "with one that stands: {ran:?}");
+}
+
+#[test]
 fn law_8_what_is_no_number_costs_no_one_their_row() {
     let world = World::of(preferring());
     world.csv(file(&[]));
