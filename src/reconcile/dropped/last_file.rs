@@ -1,17 +1,43 @@
-//! The last file of an inbox, for those who ask what the source says though no file waits.
+//! The last file of an inbox, for those who ask what the source says though no file is read now.
 
 use tempfile::TempDir;
 
+use super::next_file::{Arrivals, NextFile};
 use super::staging::Staging;
 use super::with_copy::over;
+use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::source::inbox::{self, Destination, Folder, take_filed};
+use crate::source::inbox::{self, Destination, Folder, InboxEntry, shown, take_filed};
 use crate::store::Store;
 
 /// How many filed files of that name are looked through.
 const LOOKED_AT_MAX: usize = 10;
+
+/// How often an inbox is looked at for a file that has settled.
+const LOOKS: usize = 3;
+
+/// A job over the file that waits in its inbox, or else over [the last one](last): what its source says by now.
+pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<Option<(Job, Option<TempDir>)>, Error> {
+    let Some(options) = &job.inbox else { return last(job, store) };
+    let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
+    let folder = Folder::open(&options.dir)?;
+    let laid = Staging::of(store.home(), &job.name).laid().map_err(failed)?;
+    let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
+    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
+    let mut arrivals = Arrivals::of(&folder, options, clock);
+    for _ in 0..LOOKS {
+        match arrivals.look(&skip, &scratch.path().join("copy"))? {
+            Some(NextFile::Taken(entry, taken)) => {
+                return Ok(Some((over(job, taken.path, Some(shown(&entry.name).into())), Some(scratch))));
+            }
+            Some(NextFile::Nothing | NextFile::Restless(..) | NextFile::Refused(..)) => break,
+            None => std::thread::sleep(arrivals.pause()),
+        }
+    }
+    last(job, store)
+}
 
 /// A job over the last file that was read, as it was, with the folder that holds the copy; none where it is not kept any
 /// more. A job without an inbox is itself.

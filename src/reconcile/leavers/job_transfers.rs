@@ -1,27 +1,29 @@
-//! People who leave one job and appear in another one's source: from staff to contractors, or back.
+//! People who leave one job and appear in another one's source: from staff to contractors, from one site's list to another's.
 //!
-//! They are removed here only once they are there, so that a person who changes sides is never missing from both. Two
-//! records are one person where their emails are the same; a source that can't be read says nothing, and the run
-//! reports that.
+//! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
+//! are one person where their emails are the same. A person who comes to another job of the same side keeps their entity: this
+//! job lets go of it, and the other one, which finds it by its `match_on`, takes it over. A source that can't be read says
+//! nothing, and the run reports that.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+
+use smol_str::SmolStr;
 
 use crate::config::Job;
 use crate::fault::chain;
 use crate::mapping::Mapped;
 use crate::mirror::Mirror;
-use crate::plan::{Change, HoldReason};
+use crate::plan::{Change, HoldReason, Match, Matcher, Writes};
 use crate::reconcile::collect::rows;
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::record::{Key, normalize};
+use crate::record::{Key, Record, RemoteId, Target};
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 use crate::text::some_of;
 
-/// The field by which a person is known on both sides.
-const SAME: &str = "email";
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 3;
 
@@ -30,12 +32,15 @@ const NAMED_MAX: usize = 3;
 pub(crate) struct JobTransfers {
     /// Those who are not there yet: they stay, and why.
     pub(crate) waits: Vec<(Key, HoldReason)>,
+    /// Those whose entity another job takes over: nothing is left to do here.
+    pub(crate) handed_over: Vec<(Key, RemoteId)>,
     /// What is worth telling.
     pub(crate) notes: Vec<String>,
 }
 
 impl JobTransfers {
-    /// Takes those out of the leavers of `job` who are to be found in another job and are not there yet.
+    /// Takes those out of the leavers of `job` who are to be found in another job, unless they are removed here since they are
+    /// there by now.
     pub(crate) fn take(
         context: &Context<'_>,
         job: &Job,
@@ -44,19 +49,21 @@ impl JobTransfers {
     ) -> Result<Self, Error> {
         let mut moving = Self::default();
         let target = job.mapping.target;
-        let is_other = |other: &&Job| {
-            other.mapping.target != target
+        let may_take = |other: &&Job| {
+            let same = other.mapping.target == target;
+            other.name != job.name.root()
                 && other.mapping.target.has_presence()
-                && other.mapping.fields.contains_key(SAME)
+                && (other.mapping.fields.contains_key(Target::EMAIL) || same)
+                && (other.writes != Writes::Off || !same)
         };
-        let others: Vec<&Job> = context.config.jobs.iter().filter(is_other).collect();
-        if !target.has_presence() || changes.is_empty() || others.is_empty() {
+        let others: Vec<&Job> = context.config.jobs.iter().filter(may_take).collect();
+        if !target.has_presence() || !changes.iter().any(|change| change.wish.leaves()) || others.is_empty() {
             return Ok(moving);
         }
-        let emails = emails(context.store, mirror, changes)?;
         for other in others {
-            let wanted: BTreeSet<&String> = emails.values().collect();
-            let found = match appear(context, other, &wanted) {
+            let is_same = other.mapping.target == target;
+            let by = if is_same { other.match_on.clone() } else { vec![Target::EMAIL.into()] };
+            let found = match appear(context, other, by, mirror, changes)? {
                 Ok(found) => found,
                 Err(error) => {
                     let reason = chain(&error);
@@ -65,67 +72,91 @@ impl JobTransfers {
                     continue;
                 }
             };
-            let is_there = |change: &Change| found.get(emails.get(&change.key)?);
-            moving.hold(context.store, other, is_there, changes)?;
+            if is_same {
+                moving.hand_over(other, &found, changes);
+            } else {
+                moving.hold(context.store, other, &found, changes)?;
+            }
         }
         Ok(moving)
     }
 
-    fn hold<'k>(
+    fn hold(
         &mut self,
         store: &Store,
         other: &Job,
-        there: impl Fn(&Change) -> Option<&'k Key>,
+        there: &BTreeMap<RemoteId, Key>,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let mut moved = Vec::new();
-        let mut stay = Vec::new();
-        for change in std::mem::take(changes) {
-            let Some(there) = there(&change) else {
-                stay.push(change);
-                continue;
-            };
-            let known = SyncedRecord::get(store, &other.name, there)?;
+        for change in changes.extract_if(.., |change| is_among(there, change)).collect::<Vec<_>>() {
+            let key = &there[&change.wish.id.expect("it is among them")];
+            let known = SyncedRecord::get(store, &other.name, key)?;
             if known.is_some_and(|known| known.gone.is_none() && known.left.is_none()) {
-                moved.push(change.key.clone());
-                stay.push(change);
+                moved.push(change);
             } else {
-                let reason = HoldReason::Moves { job: other.name.to_string(), key: there.to_string() };
+                let reason = HoldReason::Moves { job: other.name.to_string(), key: key.to_string() };
                 self.waits.push((change.key, reason));
             }
         }
-        *changes = stay;
-        if !moved.is_empty() {
-            let named = some_of(moved.iter().map(|key| format!("key {key}")), NAMED_MAX);
-            self.notes.push(format!("moved to job {} and leave here: {named}", other.name));
-        }
+        self.note(&format!("moved to job {} and leave here", other.name), moved.iter().map(|change| &change.key));
+        changes.extend(moved);
         Ok(())
     }
-}
 
-/// The emails of leavers, by key.
-fn emails(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap<Key, String>, Error> {
-    let mut emails = BTreeMap::new();
-    for change in changes.iter().filter(|change| change.wish.leaves()) {
-        let entity = change.wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
-        let email = entity.and_then(|entity| entity.value(SAME).as_text().map(normalize));
-        emails.extend(email.filter(|email| !email.is_empty()).map(|email| (change.key.clone(), email)));
+    fn hand_over(&mut self, other: &Job, there: &BTreeMap<RemoteId, Key>, changes: &mut Vec<Change>) {
+        let moved: Vec<_> = changes.extract_if(.., |change| is_among(there, change)).collect();
+        let what = format!("moved to the source of job {}, which takes them over with its next run", other.name);
+        self.note(&what, moved.iter().map(|change| &change.key));
+        self.handed_over.extend(moved.into_iter().filter_map(|change| Some((change.key, change.wish.id?))));
     }
-    Ok(emails)
+
+    fn note<'k>(&mut self, what: &str, keys: impl ExactSizeIterator<Item = &'k Key>) {
+        if keys.len() > 0 {
+            self.notes.push(format!("{what}: {}", some_of(keys.map(|key| format!("key {key}")), NAMED_MAX)));
+        }
+    }
 }
 
-/// Which of these emails the source of a job has now, with the keys that it gives them.
-fn appear(context: &Context<'_>, job: &Job, emails: &BTreeSet<&String>) -> Result<BTreeMap<String, Key>, Error> {
-    let mut found = BTreeMap::new();
+fn is_among(there: &BTreeMap<RemoteId, Key>, change: &Change) -> bool {
+    change.wish.leaves() && change.wish.id.is_some_and(|id| there.contains_key(&id))
+}
+
+/// Which of these leavers the source of a job has now, by their entities, with the keys that it gives them; or why that is
+/// not known. Of an inbox, that is the file that is read next, or else the one that was read last.
+fn appear(
+    context: &Context<'_>,
+    job: &Job,
+    by: Vec<SmolStr>,
+    mirror: &Mirror,
+    changes: &[Change],
+) -> Result<Result<BTreeMap<RemoteId, Key>, Error>, Error> {
+    let mut leaving = BTreeMap::new();
+    for id in changes.iter().filter(|change| change.wish.leaves()).filter_map(|change| change.wish.id) {
+        leaving.extend(mirror.get(context.store, id)?.map(|entity| (id, entity)));
+    }
+    let matcher = Matcher::new(&by, leaving.values());
     let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
-    rows::read(context, job, &rows::mapping(job), None, &mut |row, bound| {
-        if let Mapped::Record(record) = bound.read(row, Some(today)).mapped
-            && let Some(email) = record.fields.get(SAME).and_then(|value| value.as_text().map(normalize))
-            && emails.contains(&email)
-        {
-            found.insert(email, record.key);
+    let mut found = BTreeMap::new();
+    let mut visit = |record: Record| {
+        let (field, ids) = match matcher.find(&record.fields) {
+            Match::None => return,
+            Match::One { by, id } => (by, vec![id]),
+            Match::Many { by, ids } => (by, ids),
+        };
+        for id in ids.into_iter().filter(|id| Matcher::confirmed(&record, &leaving[id], &field)) {
+            found.insert(id, record.key.clone());
         }
-        ControlFlow::Continue(())
-    })?;
-    Ok(found)
+    };
+    let read = last_file::latest(job, context.store, context.clock).and_then(|last| {
+        let Some((job, _copy)) = last else { return Ok(()) };
+        rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+            if let Mapped::Record(record) = bound.read(row, Some(today)).mapped {
+                visit(record);
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(())
+    });
+    Ok(read.map(|()| found))
 }

@@ -302,7 +302,7 @@ impl<'a> Inputs<'a> {
         }
         let (base, lately) = left_lately(store, job.mapping.target, &job.name, index, now)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
-        let (base, known) = (Base { matched, ..base }, base.known);
+        let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;
         let limit = missing_limit::judge(&detector, &leavers, &job.limits, known, verdicts)?;
         if self.is_whole() && !self.is_complete(attendance) {
@@ -310,7 +310,8 @@ impl<'a> Inputs<'a> {
         }
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
         let missing = Missing::of(&leavers.missed, known, &detector, &limit);
-        let transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
+        let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
+        leavers.forgotten.append(&mut transfers.handed_over);
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
         let with_absent = begun.with_absent(store, &job.name, absent)?;
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })

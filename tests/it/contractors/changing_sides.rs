@@ -96,6 +96,66 @@ fn fault_100_no_one_leaves_while_they_can_t_be_made_on_the_other_side() {
     );
 }
 
+/// Two jobs of staff, each with a list of its own site.
+fn sites(inbox: bool) -> World {
+    let job = |name: &str| Config {
+        name: name.into(),
+        job: "key = \"{{ no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
+        path: if inbox { name.into() } else { format!("{name}.csv") },
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n".into(),
+        ..Config::rest(REMOVING)
+    };
+    let world = World::of(job("north").and(&job("south")));
+    for name in ["north", "south"].iter().filter(|_| inbox) {
+        std::fs::create_dir(world.dir().join(name)).unwrap();
+    }
+    world
+}
+
+#[test]
+fn fault_100_who_moves_to_another_list_of_staff_stays_who_they_are() {
+    for inbox in [false, true] {
+        let world = sites(inbox);
+        let mut drops = 0;
+        let mut put = |list: &str, names: &[&str]| {
+            let rows = names.iter().map(|name| format!("{name},{name} Jones,{name}@example.com\n"));
+            drops += 1;
+            let file = if inbox { format!("{list}/{drops}.csv") } else { format!("{list}.csv") };
+            world.put(&file, (STAFF.to_owned() + &rows.collect::<String>()).as_bytes());
+        };
+        let ids = || -> Vec<(String, i64)> {
+            let all = world.service().all("staff").into_iter();
+            let one = |one: Value| (one["email"].as_str().unwrap().to_owned(), one["id"].as_i64().unwrap());
+            let mut all: Vec<_> = all.map(one).collect();
+            all.sort();
+            all
+        };
+        put("north", &["ana", "bo", "eve"]);
+        put("south", &["cy", "dee"]);
+        world.sync().expect(0);
+        let before = ids();
+        // The list that they come to first: it waits for the other.
+        put("south", &["cy", "dee", "ana"]);
+        let ran = world.sync().expect(4);
+        assert_eq!((ids(), job(&ran, "south")["held"].as_u64()), (before.clone(), Some(1)), "{inbox} {ran:?}");
+        put("north", &["bo", "eve"]);
+        let ran = world.run(&["sync", "--json", "north"]).expect(0);
+        assert!(ran.reason().contains("moved to the source of job south"), "{inbox} {ran:?}");
+        assert_eq!(ids(), before, "{inbox}: nobody is removed");
+        world.sync().expect(0);
+        // Both lists at once.
+        put("north", &["bo"]);
+        put("south", &["cy", "dee", "ana", "eve"]);
+        let ran = world.sync().expect(0);
+        assert_eq!(ids(), before, "{inbox} {ran:?}");
+        expect_rest(&world);
+        put("south", &["cy", "dee"]);
+        world.sync().expect(0);
+        let left: Vec<String> = ids().into_iter().map(|(email, _)| email).collect();
+        assert_eq!(left, ["bo@example.com", "cy@example.com", "dee@example.com"], "{inbox}: theirs by now");
+    }
+}
+
 #[test]
 fn fault_98_a_source_that_does_not_come_takes_no_one_of_the_other() {
     let world = world(false);
