@@ -295,7 +295,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.notify.digest_names" Flag = false: "Whether it names people.";
     "job.guard" Table: "How much may change by itself: a share of the known people, a plain count, or `off`.";
     "job.guard.max_leavers" TextOrNumber = "2%": "People removed in any 24 hours.";
-    "job.guard.max_updates" TextOrNumber = "30%": "People changed.";
+    "job.guard.max_updates" TextOrNumber = "30%": "People changed, or made again since the service does not have them any more.";
     "job.guard.max_blanked" TextOrNumber = "5%": "People who lose the value of one and the same field.";
     "job.guard.max_creates" TextOrNumber = "off": "New people.";
     "job.guard.max_missing" TextOrNumber: "Known people who are missing from a complete read; as `max_leavers` unless set.";

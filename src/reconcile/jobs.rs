@@ -2,16 +2,17 @@
 
 use super::collect::shared_read::read_once;
 use super::dropped::last_file;
+use super::inbox::earlier_files::with_left;
 use super::inbox::{peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter};
 use super::model::error::Error;
-use super::model::job_plan::{For, JobPlan, Plan};
+use super::model::job_plan::{Block, For, JobPlan, Plan};
 use super::report::job_report::Report;
 use super::run_job::{Intent, PartRun, plan_parts, prune, run_job};
 use super::started_run::StartedRun;
-use super::{account, freshness, restored_state, retention};
+use super::{account, freshness, pause, restored_state, retention};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::record::RemoteId;
@@ -78,7 +79,9 @@ async fn plan_one(
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
         let nothing = JobPlan::nothing(job, context.store);
         let (inbox, notes) = (next.waiting.clone(), vec![next.describe()]);
-        let prepared = JobPlan { inbox, notes, missed, missing, names, ..nothing };
+        let paused = pause::reason(context.store.home(), &job.name).map(|reason| Block::Paused(reason.text));
+        let blocked = paused.into_iter().collect();
+        let prepared = JobPlan { inbox, notes, missed, missing, names, blocked, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));
     };
@@ -87,7 +90,8 @@ async fn plan_one(
     let parts = plan_parts(context, job, mirrors, narrow, Intent::Plan(what_for)).await?;
     let mut foreign = 0;
     let mut plans = Vec::new();
-    for PartRun { part, plan, .. } in parts {
+    for PartRun { part, plan, narrow, .. } in parts {
+        let plan = with_left(plan, part, &narrow, (mirrors.of(part.mapping.target), context.store), what_for)?;
         plans.push(if part.name == job.name {
             foreign = strangers(context.store, mirrors.of(plan.target), part, &plan.updates.matched)?;
             let told = next.waiting.is_some().then(|| next.describe());

@@ -69,7 +69,7 @@ impl Intent<'_> {
 /// One part of a job in a run: what it wants, and what became of that.
 pub(crate) struct PartRun<'a> {
     pub(crate) part: &'a Job,
-    narrow: KeyFilter,
+    pub(crate) narrow: KeyFilter,
     /// None where nothing of it is sent.
     session: Option<PushSession<'a>>,
     pub(crate) plan: JobPlan,

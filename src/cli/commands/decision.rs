@@ -9,7 +9,8 @@ use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
 use crate::operator::{Chosen, DecisionError};
-use crate::reconcile::{Reason, pause};
+use crate::plan::Writes;
+use crate::reconcile::pause;
 use crate::record::{JobName, Key};
 use crate::store::Store;
 use crate::text::some_of;
@@ -71,8 +72,8 @@ pub(super) fn refused(error: DecisionError) -> Failure {
 /// Says who sends what was released, and has the daemon do it.
 pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
     if !ui.json {
-        ui.note(match pause_of(host, &job) {
-            Some(reason) => format!("they wait: {}", sanitize(&reason.text)),
+        ui.note(match kept_by(host, &job) {
+            Some(reason) => format!("they wait: {}", sanitize(&reason)),
             None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
             None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
@@ -81,7 +82,10 @@ pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
 }
 
 /// What keeps a job from sending.
-fn pause_of(host: &Backend, job: &JobName) -> Option<Reason> {
+fn kept_by(host: &Backend, job: &JobName) -> Option<String> {
     let config = host.config(Needs::Local).ok()?;
-    pause::reason(&config.state.home, job)
+    let paused = pause::reason(&config.state.home, job).map(|reason| reason.text);
+    let is_off = || config.jobs.iter().any(|one| one.name == *job && one.writes == Writes::Off);
+    let off = || format!("writes = \"off\", so nothing of job {job} is sent; the approval stands when that changes");
+    paused.or_else(|| is_off().then(off))
 }

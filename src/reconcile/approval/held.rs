@@ -175,16 +175,16 @@ pub(crate) fn replace(
     Ok(kept)
 }
 
-/// The same for the keys of a narrowed run.
+/// The same for the keys of a narrowed run, which `replaced` selects.
 pub(crate) fn replace_some(
     store: &Store,
     batch: &mut Batch,
-    keys: &BTreeSet<Key>,
+    replaced: impl Fn(&Key) -> bool,
     prepared: &JobPlan,
     state: &mut JobState,
 ) -> Result<(), Error> {
     let job = &prepared.job;
-    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && keys.contains(*key)) {
+    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && replaced(key)) {
         HELD.remove(batch, job, key);
     }
     for held in &prepared.held {

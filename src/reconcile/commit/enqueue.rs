@@ -154,10 +154,11 @@ impl Commit<'_> {
         let _alone = store.deciding();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
+        // A file of changes says nothing of those who are not in it: what is held of them stays.
+        let keep = |key: &Key| job.mode == Mode::Changes && !self.judges(key);
         if filter.is_narrow() {
-            held::replace_some(store, &mut batch, &filter.keys, plan, &mut state)?;
+            held::replace_some(store, &mut batch, |key| filter.has(key) && !keep(key), plan, &mut state)?;
         } else {
-            let keep = |key: &Key| job.mode == Mode::Changes && !self.judges(key);
             let kept = held::replace(store, &mut batch, plan, keep, &mut state)?;
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
             if updates.mapping_settled || state.mapping.is_empty() {

@@ -16,6 +16,7 @@
 //! Rejected: to remember the inbox's files by name. HR drops `employees.csv` every week.
 
 pub(crate) mod cleanup;
+pub(crate) mod earlier_files;
 pub(crate) mod file_report;
 pub(crate) mod merge;
 pub(crate) mod peek;

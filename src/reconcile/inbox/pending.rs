@@ -21,9 +21,11 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::pause;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
+use crate::snapshot::Index;
 use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::Store;
 
@@ -79,7 +81,7 @@ pub(crate) async fn run(
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
     let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
-        PendingWork::Nothing => as_before(context, job, mirrors, Report::idle(job.name.clone()))?,
+        PendingWork::Nothing => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
         PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
@@ -96,6 +98,21 @@ pub(crate) async fn run(
         .unwrap_or_else(|error| tracing::warn!(%error, "the copy of a file could not be removed: {error}"));
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
+    Ok(report)
+}
+
+/// The report of a run that has nothing to do.
+fn idle(context: &Context<'_>, job: &Job, narrow: &KeyFilter) -> Result<Report, Error> {
+    let mut report = Report::idle(job.name.clone());
+    if let Some(paused) = pause::reason(context.store.home(), &job.name) {
+        report.status = Status::Held;
+        report.reasons.push(paused);
+    }
+    if narrow.is_narrow() {
+        let index = Index::load(context.store, &job.name)?;
+        let unknown = narrow.keys.iter().filter(|key| index.by_key(key.as_str()).is_none());
+        report.unknown = Some(unknown.cloned().collect());
+    }
     Ok(report)
 }
 

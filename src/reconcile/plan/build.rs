@@ -223,7 +223,9 @@ impl<'a> Inputs<'a> {
 
     /// Why nothing is taken from a source that is too short.
     fn too_few_records(&self) -> Option<Block> {
-        let (records, least) = (self.records(), self.job().limits.min_records);
+        // A row of a file of changes that says that its person is gone is what such a file is for.
+        let left = if self.job().mode == Mode::Changes { self.rows.left.len() as u64 } else { 0 };
+        let (records, least) = (self.records() + left, self.job().limits.min_records);
         (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
     }
 

@@ -20,7 +20,20 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
         assert!(page.contains("has to approve it first"), "{mode}: {page}");
         let planned = world.plan().expect(0).job();
         assert_eq!(planned["inbox"]["file"], serde_json::Value::Null, "{mode}");
+        let planned = || {
+            let changes = world.run(&["plan", "--json", "--exit-code"]).expect(5).job()["changes"].clone();
+            let held = changes.as_array().unwrap().iter().filter(|change| !change["held"].is_null()).count();
+            let title = &changes[0]["fields"]["title"];
+            assert_eq!((&title["from"], &title["to"]), (&"Clerk".into(), &"Baker".into()), "{mode}: {changes}");
+            (changes.as_array().unwrap().len(), held)
+        };
+        assert_eq!(planned(), (19, 19), "{mode}: whoever decides sees whom");
+        if mode == "changes" {
+            world.run(&["sync", "--json", "--key", "P00003"]);
+            assert_eq!(planned(), (19, 19), "no row says it a second time");
+        }
         world.run(&["approve", "staff"]).expect(0);
+        assert_eq!(planned(), (19, 0), "{mode}: and what is sent next");
         let ran = world.sync().expect(0);
         assert_eq!(ran.writes(), (0, 19, 0), "{mode}: {}", ran.reason());
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{mode}");
@@ -28,6 +41,40 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
         inbox.drop("c.csv", people(1..21).replace("Clerk", "Baker"));
         assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{mode}: the form of files is still known");
     }
+}
+
+#[test]
+fn what_an_earlier_file_of_changes_held_is_shown_beside_the_next_file() {
+    let world = world("mode = \"changes\"\n", "[job.guard]\nmax_updates = 2\n");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..7).replace("Clerk", "Baker"));
+    world.sync().expect(4);
+    inbox.drop("c.csv", people(6..8).replace("Clerk", "Cook"));
+    let planned = world.plan().expect(0).job();
+    let changes = planned["changes"].as_array().unwrap();
+    let of = |key: &str| changes.iter().find(|change| change["key"] == key).unwrap().clone();
+    assert_eq!(changes.len(), 7, "{planned}");
+    assert_eq!(of("P00001")["fields"]["title"]["to"], "Baker", "only the earlier file has it");
+    assert_eq!(of("P00006")["fields"]["title"]["to"], "Cook", "the later file counts");
+}
+
+#[test]
+fn a_paused_inbox_says_so_though_no_file_waits_and_a_key_that_is_nowhere_is_refused() {
+    let world = world("", "");
+    Inbox(&world).drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    let unknown = world.run(&["sync", "--key", "P99999"]).expect(1);
+    assert!(unknown.err.contains("no job that ran ever knew key P99999"), "{unknown:?}");
+    world.run(&["sync", "--key", "P00003"]).expect(0);
+    world.run(&["pause"]).expect(0);
+    let ran = world.sync().expect(4);
+    assert!(ran.reason().contains("paused"), "{ran:?}");
+    let plan = world.run(&["plan"]).expect(0);
+    assert!(plan.out.contains("paused"), "{plan:?}");
+    world.run(&["resume"]).expect(0);
+    world.sync().expect(0);
 }
 
 #[test]

@@ -21,6 +21,8 @@ fn law_7_a_file_of_changes_has_no_leavers_by_absence() {
         "a row may say so"
     );
     assert!(world.held_as(3).is_none());
+    assert_eq!(world.sync_of(HEADER.to_owned() + &row(5, "Gone")).expect(0).writes(), (0, 0, 1), "and no other row");
+    world.sync_of(HEADER).expect(4);
 }
 
 #[test]

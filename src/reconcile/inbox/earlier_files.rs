@@ -1,0 +1,71 @@
+//! What earlier files of changes left, for those who look at a plan.
+//!
+//! A later file of changes says nothing of it, so no plan of the file holds it; a run keeps what is held of it, and sends what
+//! was released of it or could not be delivered.
+
+use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
+use crate::plan::{Change, Delta, Deltas, Held};
+use crate::queue::{self, State};
+use crate::reconcile::approval::held::HELD;
+use crate::reconcile::model::context::KeyFilter;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::{For, JobPlan};
+use crate::record::{Action, DesiredState, Field, Key};
+use crate::store::{self, Store};
+
+/// The plan of a part of a job with what earlier files left. A plan that is kept as a file holds only what is planned by
+/// the run that sends it, so what would be sent is not added to it.
+pub(crate) fn with_left(
+    mut plan: JobPlan,
+    part: &Job,
+    filter: &KeyFilter,
+    (mirror, store): (&Mirror, &Store),
+    what_for: For,
+) -> Result<JobPlan, Error> {
+    if part.mode != Mode::Changes {
+        return Ok(plan);
+    }
+    let is_left = |plan: &JobPlan, key: &Key| filter.has(key) && !plan.updates.digests.has(key);
+    for (key, held) in HELD.list::<Vec<_>>(store, &plan.job)? {
+        if held.undo.is_some() || !is_left(&plan, &key) {
+            continue;
+        }
+        let change = match held.change {
+            Some(wish) => Some(plan.spill.put(compared(key.clone(), wish, &plan.fields, mirror, store)?)?),
+            None => None,
+        };
+        plan.held.push(Held { key, reason: held.reason, change, other: None });
+    }
+    for change in queue::list(store, &plan.job)? {
+        let is_carried = change.undo.is_none() && change.state == State::Waiting && is_left(&plan, &change.key);
+        if is_carried && what_for != For::File {
+            let (approved, marks) = (change.approved, change.marks);
+            let change = compared(change.key, change.wish, &plan.fields, mirror, store)?;
+            plan.go.push(plan.spill.put(Change { approved, marks, ..change })?);
+        }
+    }
+    Ok(plan)
+}
+
+/// What is wanted, with the fields that it would move now.
+fn compared(
+    key: Key,
+    wish: DesiredState,
+    fields: &[Field],
+    mirror: &Mirror,
+    store: &Store,
+) -> Result<Change, store::Error> {
+    let entity = wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
+    let mut moves = Deltas::new();
+    if let Some(entity) = entity.filter(|_| wish.action == Action::Update) {
+        for (name, to) in wish.fields.iter() {
+            let (from, field) = (entity.value(name), fields.iter().find(|field| field.name == *name));
+            if !field.map_or(from == to, |field| field.kind.same(to, from)) {
+                moves.insert(name.clone(), Delta { from: from.clone(), to: to.clone() });
+            }
+        }
+    }
+    let known = wish.id.is_some();
+    Ok(Change { key, wish, fields: moves, line: None, known, approved: false, marks: Default::default() })
+}
