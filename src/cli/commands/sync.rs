@@ -1,5 +1,6 @@
 //! `rosterd sync`.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use jiff::tz::TimeZone;
@@ -182,6 +183,8 @@ fn by_reason(what: &str, items: impl Iterator<Item = (String, String)>) -> Vec<S
         });
         groups[place].1.push(who);
     }
+    // What concerns most comes first: of many lines the last are only counted.
+    groups.sort_by_key(|(_, everybody)| Reverse(everybody.len()));
     let mut lines = Vec::new();
     for (reason, everybody) in &groups {
         match everybody.split_at_checked(NAMED_MAX) {

@@ -1,6 +1,7 @@
 //! What a run came to.
 
 use crate::hr_report::FileNote;
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
@@ -307,9 +308,8 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
             reasons.push(reason.clone());
         }
     }
-    let held = parts.iter().flat_map(|part| &part.held);
-    let held: BTreeSet<String> = held.map(|(_, reason)| reason.to_string()).collect();
-    let held = some(held.iter().map(String::as_str).collect());
+    let held = held_by(parts);
+    let held = some(held.iter().map(String::as_str));
     reasons.extend(held.into_iter().map(|text| ReasonKind::Held.because(text)));
     let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.incomplete).collect();
     let incomplete =
@@ -327,16 +327,28 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     if !parked.is_empty() {
         let (one, many) = ("change is parked: the service refused it", "changes are parked: the service refused them");
         let what = counted(parked.len(), one, many);
-        let words = some(parked.into_iter().collect()).join("; ");
+        let words: BTreeSet<&str> = parked.into_iter().collect();
+        let words = some(words.into_iter()).join("; ");
         reasons.push(ReasonKind::Parked.because(format!("{what} ({words})")));
     }
     reasons
 }
 
+/// Why records are held: the limits first, then what most of them are held for.
+fn held_by(parts: &[Part]) -> Vec<String> {
+    let mut counts: BTreeMap<String, (bool, usize)> = BTreeMap::new();
+    for (_, reason) in parts.iter().flat_map(|part| &part.held) {
+        counts.entry(reason.to_string()).or_insert((reason.is_limit(), 0)).1 += 1;
+    }
+    let mut reasons: Vec<_> = counts.into_iter().collect();
+    reasons.sort_by_key(|(_, count)| Reverse(*count));
+    reasons.into_iter().map(|(text, _)| text).collect()
+}
+
 /// Some of many different reasons.
-fn some(reasons: BTreeSet<&str>) -> Vec<String> {
+fn some<'r>(mut reasons: impl ExactSizeIterator<Item = &'r str>) -> Vec<String> {
     let more = reasons.len().saturating_sub(REASONS_MAX);
-    let mut some: Vec<String> = reasons.into_iter().take(REASONS_MAX).map(str::to_owned).collect();
+    let mut some: Vec<String> = reasons.by_ref().take(REASONS_MAX).map(str::to_owned).collect();
     if more > 0 {
         some.push(format!("and {}", counted(more, "other reason", "other reasons")));
     }
