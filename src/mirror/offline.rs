@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::certifications::Certifications;
@@ -21,6 +22,11 @@ struct Names {
 }
 
 impl Mirror {
+    /// When the last whole listing came, by this machine's clock.
+    pub fn listed_at(&self) -> Option<Timestamp> {
+        self.last.full_at
+    }
+
     /// The mirror as the last finished pull left it; `None` where there was none. Nothing is asked of the service.
     pub fn stored(store: &Store, target: Target) -> Result<Option<Self>, store::Error> {
         let Some(last) = store.meta::<PullState>(MetaKey::Pull(target))? else { return Ok(None) };

@@ -3,6 +3,7 @@
 use super::collect::shared_read::read_once;
 use super::dropped::last_file;
 use super::inbox::earlier_files::with_left;
+use super::inbox::pending::repeats;
 use super::inbox::{peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
@@ -71,6 +72,7 @@ async fn plan_one(
     let next = peek::peek(job, Some(context.store), context.clock)?;
     let last = match (next.job(), what_for) {
         (None, For::Rehearsal) => last_file::last(job, context.store)?,
+        (None, _) if !narrow.is_narrow() && repeats(context, job)? => last_file::last(job, context.store)?,
         _ => None,
     };
     let over = next.job().or(last.as_ref().map(|(job, _)| job));

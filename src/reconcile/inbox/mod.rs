@@ -11,6 +11,7 @@
 //!   made good by the next run: the file is known again and filed, not read again.
 //! - An inbox without files says nothing about anybody. What is open of earlier files (approvals, a grace that ends) is
 //!   done all the same, from the private copy of the last one; that is kept only as long as something is open.
+//! - Where a whole listing of the service is due, the last file counts once more: someone may have been removed there.
 //! - What can't be filed, for want of space or permission, is a warning: the run stands.
 //!
 //! Rejected: to remember the inbox's files by name. HR drops `employees.csv` every week.

@@ -11,15 +11,18 @@ use std::path::Path;
 use ::csv::WriterBuilder;
 
 use super::cleanup::{is_open, is_sendable};
+use super::staleness;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::dropped::with_copy::{form, over};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
-use crate::reconcile::mirrors::Mirrors;
+use crate::reconcile::mirrors::{Mirrors, needed};
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::inbox_state::Past;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::pause;
 use crate::reconcile::report::job_report::Report;
@@ -81,6 +84,12 @@ pub(crate) async fn run(
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
     let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
+        PendingWork::Nothing if !narrow.is_narrow() && repeats(context, job)? => {
+            match last_file::last(job, context.store)? {
+                Some((last, _copy)) => attempt(context, &last, mirrors, narrow, &begun).await,
+                None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
+            }
+        }
         PendingWork::Nothing => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
         PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         PendingWork::Rowless(rowless) => {
@@ -99,6 +108,23 @@ pub(crate) async fn run(
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
     Ok(report)
+}
+
+/// Whether the last file counts once more though nothing of it is open: where a whole listing of the service is due, which
+/// alone shows who was removed or edited there.
+pub(crate) fn repeats(context: &Context<'_>, job: &Job) -> Result<bool, Error> {
+    let state = JobState::load(context.store, &job.name)?;
+    let counts = |past: &&Past| !past.doubted && past.mapping == staleness::as_before(job);
+    if job.mode != Mode::Full || state.inbox.past.last().filter(counts).is_none() {
+        return Ok(false);
+    }
+    let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
+    let mut due = false;
+    for target in needed(job) {
+        let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(false) };
+        due |= mirror.listed_at().is_some_and(|at| now.duration_since(at) >= full_pull);
+    }
+    Ok(due)
 }
 
 /// The report of a run that has nothing to do.

@@ -208,6 +208,7 @@ impl<'a> InboxRun<'a> {
             clean: report.is_clean(),
             modified: taken.stamp.modified(),
             read: begun.started,
+            doubted: doubt.is_some(),
         };
         let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);

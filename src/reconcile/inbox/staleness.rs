@@ -71,7 +71,16 @@ mod tests {
     fn past(name: &str, content: &str, modified: &str) -> Past {
         let modified: Timestamp = modified.parse().unwrap();
         let (name, content) = (name.to_owned(), content.to_owned());
-        Past { run: 1, name, content, mapping: "m".into(), clean: true, modified: Some(modified), read: modified }
+        Past {
+            run: 1,
+            name,
+            content,
+            mapping: "m".into(),
+            clean: true,
+            modified: Some(modified),
+            read: modified,
+            doubted: false,
+        }
     }
 
     /// Files without a date in their names, by their contents; one in capitals was not used altogether.

@@ -46,6 +46,9 @@ pub(crate) struct Past {
     pub(crate) modified: Option<Timestamp>,
     /// When it was read.
     pub(crate) read: Timestamp,
+    /// Whether it seemed to be an older export.
+    #[serde(default)]
+    pub(crate) doubted: bool,
 }
 
 /// A file of which something is open.

@@ -2,8 +2,8 @@
 
 use jiff::SignedDuration;
 
-use super::{Inbox, LEAVE_AT_ONCE, three, world};
-use crate::support::{World, people};
+use super::{Inbox, LEAVE_AT_ONCE, inbox_of, three, world};
+use crate::support::{Config, World, people};
 
 #[test]
 fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_waits() {
@@ -75,6 +75,26 @@ fn a_paused_inbox_says_so_though_no_file_waits_and_a_key_that_is_nowhere_is_refu
     assert!(plan.out.contains("paused"), "{plan:?}");
     world.run(&["resume"]).expect(0);
     world.sync().expect(0);
+}
+
+#[test]
+fn who_was_removed_or_edited_at_the_service_is_put_right_though_no_file_comes() {
+    let config = Config { state: "full_pull = \"1s\"\n".into(), ..Config::default() };
+    let world = inbox_of(World::of(config));
+    Inbox(&world).drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    let gone = world.held_as(3).unwrap()["id"].as_i64().unwrap();
+    let edited = world.held_as(5).unwrap()["id"].as_i64().unwrap();
+    assert!(world.service().remove("staff", gone));
+    world.service().edit("staff", edited, serde_json::json!({"title": "By hand"}));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let planned = world.plan().expect(0).job();
+    assert_eq!(planned["changes"].as_array().unwrap().len(), 2, "{planned}");
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (1, 1, 0), "{ran:?}");
+    assert_eq!((world.staff().len(), &world.held_as(5).unwrap()["title"]), (19, &"Clerk".into()));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "law 4");
 }
 
 #[test]
