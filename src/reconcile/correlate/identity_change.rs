@@ -22,8 +22,19 @@ pub(crate) struct People<'a> {
     fields: Vec<SmolStr>,
     /// One index a field, made when the first update asks for it.
     holders: Option<Vec<Matcher>>,
-    /// What updates bring: the place of the field, the hash of the value, and the position of the candidate.
-    brought: Vec<(usize, u64, usize)>,
+    /// What updates bring.
+    brought: Vec<Brought>,
+}
+
+/// A value that an update brings.
+struct Brought {
+    /// The place of the field.
+    place: usize,
+    hash: u64,
+    /// The position of the candidate.
+    at: usize,
+    /// The hash of what the entity has there now.
+    before: Option<u64>,
 }
 
 impl<'a> People<'a> {
@@ -54,7 +65,8 @@ impl<'a> People<'a> {
             return Ok(Some(HoldReason::AnotherPerson));
         }
         for (place, field) in self.fields.iter().enumerate().filter(|(_, field)| update.brings(field).is_some()) {
-            self.brought.extend(match_hash(&record.fields, field).map(|hash| (place, hash, at)));
+            let before = match_hash(&update.entity.fields, field);
+            self.brought.extend(match_hash(&record.fields, field).map(|hash| Brought { place, hash, at, before }));
         }
         for place in 0..self.fields.len() {
             if let Some(id) = self.other_holder(place, &update, context)? {
@@ -74,7 +86,8 @@ impl<'a> People<'a> {
     }
 
     /// Why updates wait that bring a value into two people at once, or into one while someone new comes with it; and so do
-    /// the new ones. Two new ones with one value wait [anyway](Correlator).
+    /// the new ones. People who shared a value before may share another one now; two new ones with one value wait
+    /// [anyway](Correlator).
     pub(crate) fn alike(
         mut self,
         claims: &Correlator,
@@ -84,28 +97,29 @@ impl<'a> People<'a> {
         if self.brought.is_empty() {
             return Ok(alike);
         }
-        self.brought.sort_unstable();
+        self.brought.sort_unstable_by_key(|one| (one.place, one.hash, one.at));
         let key = |at: usize| &context.candidates[at].key;
         let mut wait = |place: usize, one: usize, other: usize| {
             let (field, other) = (self.fields[place].to_string(), key(other).to_string());
             alike.entry(key(one).clone()).or_insert(HoldReason::ValueOfKey { field, key: other });
         };
-        for group in self.brought.chunk_by(|(place, hash, _), (next, other, _)| (place, hash) == (next, other)) {
-            for (number, (place, _, at)) in group.iter().enumerate().filter(|_| group.len() > 1) {
-                wait(*place, *at, group[usize::from(number == 0)].2);
+        for group in self.brought.chunk_by(|one, next| (one.place, one.hash) == (next.place, next.hash)) {
+            for one in group {
+                let shared = |other: &&Brought| one.before.is_some() && other.before == one.before;
+                if let Some(other) = group.iter().find(|other| other.at != one.at && !shared(other)) {
+                    wait(one.place, one.at, other.at);
+                }
             }
         }
         let places = context.job.match_on.iter().map(|field| self.fields.iter().position(|one| one == field));
         let places: Vec<Option<usize>> = places.collect();
         for at in claims.new_at() {
             for (place, hash) in places.iter().zip(context.marks(&context.candidates[at])?) {
-                let Some((place, hash)) = place.zip(hash) else { continue };
-                let first = self.brought.partition_point(|(other, known, _)| (*other, *known) < (place, hash));
-                for (_, _, known) in
-                    self.brought[first..].iter().take_while(|(other, known, _)| (*other, *known) == (place, hash))
-                {
-                    wait(place, at, *known);
-                    wait(place, *known, at);
+                let Some(sought) = place.zip(hash) else { continue };
+                let first = self.brought.partition_point(|one| (one.place, one.hash) < sought);
+                for known in self.brought[first..].iter().take_while(|one| (one.place, one.hash) == sought) {
+                    wait(known.place, at, known.at);
+                    wait(known.place, known.at, at);
                 }
             }
         }

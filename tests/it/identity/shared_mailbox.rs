@@ -77,3 +77,19 @@ fn law_6_a_new_person_with_the_mailbox_of_one_who_left_can_come_in() {
     let ran = world.sync();
     assert!(world.held_as(12).is_some() || ran.code == Some(4), "somebody is missing and nothing says so: {ran:?}");
 }
+
+#[test]
+fn people_who_share_a_mailbox_move_to_another_one_together() {
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::rest(LEAVE_AT_ONCE));
+    world.csv(people(1..4) + &twin(4) + &twin(5));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync().expect(0);
+    let moved = |text: String| text.replace("shared@", "desk@");
+    assert_eq!(world.sync_of(moved(people(1..4) + &twin(4) + &twin(5))).expect(0).writes(), (0, 2, 0));
+    // Who did not share it before waits.
+    let joined = people(1..3) + "P00003,Person 3,desk2@example.com,Clerk\n" + &twin(4) + &twin(5);
+    let ran = world.sync_of(joined.replace("shared@", "desk2@")).expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(3)), "{ran:?}");
+}
