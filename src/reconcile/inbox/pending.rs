@@ -62,7 +62,8 @@ impl PendingWork {
         let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
         header(found, scratch)
             .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
-        let mut job = Job { mode: Mode::Changes, ..over(job, scratch.to_owned(), None) };
+        let mut job =
+            Job { mode: Mode::Changes, ..over(job, scratch.to_owned(), Some("what is left of earlier files".into())) };
         job.source = Source::Csv(csv::Options {
             encoding: csv::Encoding::Named(encoding_rs::UTF_8),
             delimiter: Some(found.delimiter),

@@ -5,7 +5,8 @@
 //! or rejected; for the rest the audit files say what was done.
 //!
 //! Where the next file is read first, what still waits is computed from that one. The report of the file before then says
-//! what was done of it until then, and refers to the next for the rest: it says nothing of what the next file did.
+//! what was done of it until then, and refers to the next for the rest: it says nothing of what the next file did. A file of
+//! changes replaces only what it names: who is still held waits on.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,7 +14,7 @@ use std::io;
 use jiff::Timestamp;
 
 use super::file_report::outcome_of;
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::history::{self, AuditEvent};
 use crate::hr_report::{ReportLine, RowOutcome, Verdict, page, table};
 use crate::plan;
@@ -98,7 +99,8 @@ impl OpenReport {
         };
         let moved = moved || forgotten || newer.is_some();
         if moved {
-            self.tell(now, newer.map(|newer| newer.name));
+            let is_replaced = self.hr_report.count(RowOutcome::Waiting) == 0;
+            self.tell(now, newer.filter(|_| is_replaced).map(|newer| newer.name));
         }
         Ok(moved)
     }
@@ -110,6 +112,10 @@ impl OpenReport {
         for line in self.hr_report.lines.iter_mut().filter(waited) {
             let records = line.key.as_deref().map(|name| named_as(job, name)).unwrap_or_default();
             let action = records.iter().find_map(|record| done.get(record));
+            let waits = || Ok::<_, Error>(matches!(became(store, &records)?, Became::Waits));
+            if job.mode == Mode::Changes && action.is_none() && waits()? {
+                continue;
+            }
             line.outcome = action.map_or(RowOutcome::Superseded, |action| outcome_of(*action));
             (line.reason, line.in_english) = (String::new(), false);
         }

@@ -58,6 +58,14 @@ fn what_an_earlier_file_of_changes_held_is_shown_beside_the_next_file() {
     assert_eq!(changes.len(), 7, "{planned}");
     assert_eq!(of("P00001")["fields"]["title"]["to"], "Baker", "only the earlier file has it");
     assert_eq!(of("P00006")["fields"]["title"]["to"], "Cook", "the later file counts");
+    world.sync();
+    let page = inbox.text("processed", "b.csv.report.html");
+    assert!(page.contains("something waits") && !page.contains("Another file was read since"), "{page}");
+    let table = inbox.text("processed", "b.csv.report.csv");
+    let said = |what: &str| table.matches(&format!(",{what},")).count();
+    assert_eq!((said("waiting"), said("replaced by the next file")), (5, 1), "{table}");
+    let explained = world.run(&["explain", "staff", "P00001"]).expect(0);
+    assert!(explained.out.contains("what is left of earlier files"), "{explained:?}");
 }
 
 #[test]
