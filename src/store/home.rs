@@ -166,6 +166,11 @@ impl Home {
         }
     }
 
+    /// Whether a process has the state now, as far as that shows without asking for it; of a database it does not.
+    pub fn is_held(&self) -> bool {
+        self.folder().is_some_and(embedded::is_locked)
+    }
+
     /// The state folder, where there is one.
     pub fn folder(&self) -> Option<&Path> {
         match self {

@@ -11,7 +11,7 @@ use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize, values};
 use crate::config::Needs;
 use crate::history::{Changed, Damage, Decisions, Event, HistoryQuery, PastRun, RunHistory};
 use crate::reconcile::Status;
-use crate::record::Action;
+use crate::record::{Action, JobName};
 use crate::text::some_of;
 
 /// How many keys of decisions are listed; the rest is counted.
@@ -27,7 +27,7 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &HistoryArgs) -> Result<Exit, F
         None => {
             let past = HistoryQuery::read(home).map_err(|error| Failure::unreadable(home, error))?;
             warn(ui, &past.damaged);
-            list(ui, host, &past, args.limit);
+            list(ui, &past, args.limit, &|job| host.runs(job) || (!host.sends() && home.is_held()));
         }
         Some(run) => {
             let story = RunHistory::read(home, run).map_err(|error| Failure::unreadable(home, error))?;
@@ -50,11 +50,11 @@ fn warn(ui: &Ui, damaged: &[Damage]) {
     }
 }
 
-fn list(ui: &Ui, host: &Backend, past: &HistoryQuery, limit: usize) {
+fn list(ui: &Ui, past: &HistoryQuery, limit: usize, goes_on: &dyn Fn(&JobName) -> bool) {
     let newest = past.events.iter().rev().take(if limit == 0 { usize::MAX } else { limit });
     // Only the newest run of a job can be under way.
     let mut seen = BTreeSet::new();
-    let mut runs = |past: &PastRun| seen.insert(past.job.clone()) && past.end.is_none() && host.runs(&past.job);
+    let mut runs = |past: &PastRun| seen.insert(past.job.clone()) && past.end.is_none() && goes_on(&past.job);
     if ui.json {
         let events: Vec<Value> = newest.map(|event| document(event, &mut runs)).collect();
         ui.document(&json!({"version": 1, "events": events, "damaged": damages(&past.damaged)}));

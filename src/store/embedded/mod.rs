@@ -49,7 +49,7 @@ pub(super) use sled_db::ignore_not_found;
 use sled_db::{Sled, catch_panic};
 pub(super) use state_dir::FolderLock;
 use state_dir::StateDir;
-pub(super) use state_dir::{check_state_dir, create_state_dir, place};
+pub(super) use state_dir::{check_state_dir, create_state_dir, is_locked, place};
 
 use super::batch::RowChange;
 use super::engine::{BulkLoad, Engine, Visit};

@@ -100,6 +100,13 @@ impl StateDir {
     }
 }
 
+/// Whether a process has the store of a folder now. For a moment this one keeps others out, so it is asked seldom.
+pub(in crate::store) fn is_locked(dir: &Path) -> bool {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = openat(CWD, dir.join("lock"), flags, Mode::empty()).map(File::from);
+    opened.is_ok_and(|file| matches!(file.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
+}
+
 /// Keeps other processes from the store of a folder.
 #[derive(Debug)]
 pub(in crate::store) struct FolderLock(File);
