@@ -202,7 +202,7 @@ pub(crate) const KNOWN: &[Key] = keys! {
     "job.key" Text: "A template: what identifies a record for ever. Of a directory its own identifier unless set.";
     "job.org_key" Text:
         "A template, for contractors: what identifies the organization; else `org.legalid`, else `org.name`.";
-    "job.match_on" List: "How a person is found at the service the first time, in this order.";
+    "job.match_on" List: "How a person is found at the service the first time, in this order; unless set, by the fields of these that are mapped: of staff `employee_id` and `email`, of contractors `service_provider_id` and `email`.";
     "job.include" Text: "A template: which rows count. Who stops being included is a leaver.";
     "job.active_from" Text: "A template: the first day on which a row counts.";
     "job.active_until" Text: "A template: the last day on which it counts.";

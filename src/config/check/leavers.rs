@@ -1,6 +1,6 @@
 //! Checks `[job.leavers]`, and who is protected from being one.
 
-use super::mapping::described;
+use super::mapping::{described, strange_field};
 use super::section::{JobSection, Section};
 use crate::mapping::{LeaverOptions, LeaverSet};
 use crate::plan::{LeaverAction, Leavers};
@@ -39,8 +39,22 @@ pub(super) fn set(job: &JobSection<'_>, action: LeaverAction, target: Target) ->
         let hint = "name the fields to set in [job.leavers.set], such as title = \"Left {{ left }}\"";
         table.problem("leavers.action", "\"update\" sets nothing without [job.leavers.set]", Some(hint));
     }
-    for error in LeaverSet::compile(&options).err().unwrap_or_default() {
+    let known = |name: &String| target.field(name).is_some();
+    for name in options.fields.keys().filter(|name| !known(name)) {
+        strange_field(table, &format!("leavers.set.{name}"), name, target);
+    }
+    let fields = options.fields.iter().filter(|(name, _)| known(name)).map(|(name, text)| (name.clone(), text.clone()));
+    let of_fields = LeaverOptions { fields: fields.collect(), ..options.clone() };
+    for error in LeaverSet::compile(&of_fields).err().unwrap_or_default() {
         table.problem(&error.place, described(&error), None);
+    }
+    let is_required = |name: &str| target.field(name).is_some_and(|field| field.required);
+    for (name, _) in options.fields.iter().filter(|(name, text)| text.trim().is_empty() && is_required(name)) {
+        table.problem(
+            &format!("leavers.set.{name}"),
+            "can't be empty at the service",
+            Some("leave it out, or give it a text"),
+        );
     }
     if options.fields.contains_key(Target::PHOTO) {
         let message = "a photo can't be set for a person who has no row";

@@ -244,7 +244,7 @@ fn a_changed_line_is_named_with_what_helps() {
         (
             "[job.map]",
             "[job.leavers]\naction = \"update\"\nset.tilte = \"left\"\n[job.map]",
-            "config.toml:15: job.leavers.set.tilte: staff has no such field",
+            "config.toml:15: job.leavers.set.tilte: staff has no such field; did you mean title?",
         ),
         (
             "[job.map]",
