@@ -10,6 +10,7 @@ use crate::config::Needs;
 use crate::notify;
 use crate::operator::{self, ForgetError};
 use crate::record::Key;
+use crate::text::counted;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::State)?;
@@ -48,7 +49,9 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
         return Ok(Exit::Done);
     }
     let (rows, lines) = (forgotten.rows, forgotten.lines);
-    ui.line(format!("forgot {}: {rows} rows of the state, {lines} lines of the audit files", sanitize(key.as_str())));
+    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
+    let (rows, lines) = (counted(number(rows), "row", "rows"), counted(number(lines), "line", "lines"));
+    ui.line(format!("forgot {}: {rows} of the state, {lines} of the audit files", sanitize(key.as_str())));
     if forgotten.files > 0 {
         ui.line(format!("{} files of inboxes were rewritten without them, or removed", forgotten.files));
     }

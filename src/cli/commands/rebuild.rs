@@ -57,6 +57,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         ui.line("there was nothing to drop");
     } else if !is_dropped {
         ui.line("the store is whole; nothing was dropped");
+        return Ok(Exit::Done);
     } else {
         if let Some(error) = &damage {
             ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
