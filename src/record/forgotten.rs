@@ -35,5 +35,7 @@ mod tests {
         assert_eq!(erase_key(&text, &key("B")), None);
         let membership = format!("of key {}", Key::joined(&key("A"), &key("Org")));
         assert_eq!(reveal(&erase_key(&membership, &key("A")).unwrap()), "of key (forgotten)");
+        let damaged = format!("{} and \u{fdd0}A\u{fdd0}", key("A"));
+        assert_eq!(reveal(&erase_key(&damaged, &key("A")).unwrap()), "(forgotten) and (forgotten)", "at the first go");
     }
 }

@@ -64,14 +64,14 @@ pub fn is_marked(text: &str) -> bool {
     text.contains(is_mark)
 }
 
-/// The text with something else for each part that names a person.
+/// The text with something else for each part that names a person, which is shown without any mark.
 pub(super) fn replaced(text: &str, mut instead: impl FnMut(&str) -> String) -> String {
     let mut told = String::with_capacity(text.len());
     let mut rest = text;
     while let Some((before, after)) = rest.split_once(OPEN) {
         told.push_str(before);
         let (own, after) = after.split_once(CLOSE).unwrap_or((after, ""));
-        told.push_str(&instead(own));
+        told.push_str(&instead(&reveal(own)));
         rest = after;
     }
     told.push_str(rest);

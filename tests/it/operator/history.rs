@@ -106,6 +106,20 @@ fn a_line_that_can_t_be_read_is_named_and_old_lines_are_taken() {
 }
 
 #[test]
+fn a_run_without_an_end_may_be_that_of_a_process_that_has_the_state() {
+    let world = World::synced(Config::default().in_a_folder(OfAFolder::Lock), 2);
+    let path = world.audit_file();
+    let text = fs::read_to_string(&path).unwrap();
+    let lines = text.lines().filter(|line| !line.contains("\"what\":\"run\""));
+    fs::write(&path, lines.map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let shown = || (world.run(&["history"]).out.contains("under way"), events(&world)[0]["under_way"].clone());
+    let store = world.store();
+    assert_eq!(shown(), (true, json!(true)));
+    drop(store);
+    assert_eq!(shown(), (false, json!(false)), "nobody is at work");
+}
+
+#[test]
 fn history_is_shown_while_a_run_holds_the_store_and_where_nothing_has_happened() {
     let world = World::default();
     assert_eq!(events(&world), [] as [Value; 0]);
