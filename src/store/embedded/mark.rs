@@ -12,7 +12,7 @@ const FILE: &str = "origin";
 pub(in crate::store) fn leave(dir: &Path, number: u64) -> io::Result<Mark> {
     let mut file = File::options().write(true).create(true).truncate(false).mode(0o600).open(dir.join(FILE))?;
     // As long as the one before: a file that was cut short by a kill is no mark.
-    write!(file, "{number:020}")?;
+    file.write_all(format!("{number:020}").as_bytes())?;
     Ok(of(&file.metadata()?))
 }
 
