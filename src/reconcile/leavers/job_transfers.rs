@@ -19,7 +19,7 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::record::{Key, Record, RemoteId, Target};
+use crate::record::{Entity, Key, Record, RemoteId, Target};
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 use crate::text::some_of;
@@ -60,10 +60,11 @@ impl JobTransfers {
         if !target.has_presence() || !changes.iter().any(|change| change.wish.leaves()) || others.is_empty() {
             return Ok(moving);
         }
+        let leaving = entities(context.store, mirror, changes)?;
         for other in others {
             let is_same = other.mapping.target == target;
             let by = if is_same { other.match_on.clone() } else { vec![Target::EMAIL.into()] };
-            let found = match appear(context, other, by, mirror, changes)? {
+            let found = match appear(context, other, &by, &leaving) {
                 Ok(found) => found,
                 Err(error) => {
                     let reason = chain(&error);
@@ -73,7 +74,7 @@ impl JobTransfers {
                 }
             };
             if is_same {
-                moving.hand_over(other, &found, changes);
+                moving.hand_over(context.store, other, &found, changes)?;
             } else {
                 moving.hold(context.store, other, &found, changes)?;
             }
@@ -104,11 +105,25 @@ impl JobTransfers {
         Ok(())
     }
 
-    fn hand_over(&mut self, other: &Job, there: &BTreeMap<RemoteId, Key>, changes: &mut Vec<Change>) {
-        let moved: Vec<_> = changes.extract_if(.., |change| is_among(there, change)).collect();
+    fn hand_over(
+        &mut self,
+        store: &Store,
+        other: &Job,
+        there: &BTreeMap<RemoteId, Key>,
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let mut wanted = BTreeMap::new();
+        for (id, key) in there {
+            // A record that the other job knows as another entity is of someone else, who shares an email with the leaver.
+            if SyncedRecord::get(store, &other.name, key)?.is_none_or(|known| known.id == *id) {
+                wanted.insert(*id, key.clone());
+            }
+        }
+        let moved: Vec<_> = changes.extract_if(.., |change| is_among(&wanted, change)).collect();
         let what = format!("moved to the source of job {}, which takes them over with its next run", other.name);
         self.note(&what, moved.iter().map(|change| &change.key));
         self.handed_over.extend(moved.into_iter().filter_map(|change| Some((change.key, change.wish.id?))));
+        Ok(())
     }
 
     fn note<'k>(&mut self, what: &str, keys: impl ExactSizeIterator<Item = &'k Key>) {
@@ -122,22 +137,27 @@ fn is_among(there: &BTreeMap<RemoteId, Key>, change: &Change) -> bool {
     change.wish.leaves() && change.wish.id.is_some_and(|id| there.contains_key(&id))
 }
 
-/// Which of these leavers the source of a job has now, by their entities, with the keys that it gives them; or why that is
-/// not known. Of an inbox, that is the file that is read next, or else the one that was read last.
+/// The entities of those who leave.
+fn entities(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap<RemoteId, Entity>, Error> {
+    let mut leaving = BTreeMap::new();
+    for id in changes.iter().filter(|change| change.wish.leaves()).filter_map(|change| change.wish.id) {
+        leaving.extend(mirror.get(store, id)?.map(|entity| (id, entity)));
+    }
+    Ok(leaving)
+}
+
+/// Which of these leavers the source of a job has now, with the keys that it gives them. Of an inbox, that is the file that is
+/// read next, or else the one that was read last.
 fn appear(
     context: &Context<'_>,
     job: &Job,
-    by: Vec<SmolStr>,
-    mirror: &Mirror,
-    changes: &[Change],
-) -> Result<Result<BTreeMap<RemoteId, Key>, Error>, Error> {
-    let mut leaving = BTreeMap::new();
-    for id in changes.iter().filter(|change| change.wish.leaves()).filter_map(|change| change.wish.id) {
-        leaving.extend(mirror.get(context.store, id)?.map(|entity| (id, entity)));
-    }
-    let matcher = Matcher::new(&by, leaving.values());
-    let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
+    by: &[SmolStr],
+    leaving: &BTreeMap<RemoteId, Entity>,
+) -> Result<BTreeMap<RemoteId, Key>, Error> {
     let mut found = BTreeMap::new();
+    let Some((job, _copy)) = last_file::latest(job, context.store, context.clock)? else { return Ok(found) };
+    let matcher = Matcher::new(by, leaving.values());
+    let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
     let mut visit = |record: Record| {
         let (field, ids) = match matcher.find(&record.fields) {
             Match::None => return,
@@ -148,15 +168,11 @@ fn appear(
             found.insert(id, record.key.clone());
         }
     };
-    let read = last_file::latest(job, context.store, context.clock).and_then(|last| {
-        let Some((job, _copy)) = last else { return Ok(()) };
-        rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
-            if let Mapped::Record(record) = bound.read(row, Some(today)).mapped {
-                visit(record);
-            }
-            ControlFlow::Continue(())
-        })?;
-        Ok(())
-    });
-    Ok(read.map(|()| found))
+    rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+        if let Mapped::Record(record) = bound.read(row, Some(today)).mapped {
+            visit(record);
+        }
+        ControlFlow::Continue(())
+    })?;
+    Ok(found)
 }

@@ -157,6 +157,22 @@ fn fault_100_who_moves_to_another_list_of_staff_stays_who_they_are() {
 }
 
 #[test]
+fn who_leaves_and_shares_a_mailbox_with_someone_of_another_list_leaves_all_the_same() {
+    let world = sites(false);
+    let list = |rows: &[(&str, &str)]| {
+        rows.iter().fold(STAFF.to_owned(), |text, (name, email)| text + &format!("{name},{name} Jones,{email}\n"))
+    };
+    world.put("north.csv", list(&[("ana", "ana@example.com"), ("bo", "bo@example.com")]).as_bytes());
+    world.put("south.csv", list(&[("cy", "desk@example.com"), ("dee", "dee@example.com")]).as_bytes());
+    world.sync().expect(0);
+    let ana = world.service().all("staff").into_iter().find(|one| one["email"] == "ana@example.com").unwrap();
+    world.service().edit("staff", ana["id"].as_i64().unwrap(), serde_json::json!({"email": "desk@example.com"}));
+    world.put("north.csv", list(&[("bo", "bo@example.com")]).as_bytes());
+    let ran = world.sync().expect(0);
+    assert_eq!(there(&world, "staff"), ["bo", "dee", "desk"], "{ran:?}");
+}
+
+#[test]
 fn fault_98_a_source_that_does_not_come_takes_no_one_of_the_other() {
     let world = world(false);
     put(&world, &["ana", "bo"], &["cy", "di"]);
