@@ -5,8 +5,9 @@ use jiff::tz::TimeZone;
 use std::fmt::{self, Display, Write as _};
 
 /// A number with what it counts.
-pub(crate) fn counted(count: usize, one: &str, many: &str) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+pub(crate) fn counted(count: impl Display, one: &str, many: &str) -> String {
+    let count = count.to_string();
+    format!("{count} {}", if count == "1" { one } else { many })
 }
 
 /// A number as people read it: 1,204.

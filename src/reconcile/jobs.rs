@@ -3,17 +3,17 @@
 use super::collect::shared_read::read_once;
 use super::dropped::last_file;
 use super::inbox::earlier_files::with_left;
-use super::inbox::pending::repeats;
+use super::inbox::pending::repeated;
 use super::inbox::{peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter};
 use super::model::error::Error;
-use super::model::job_plan::{Block, For, JobPlan, Plan};
+use super::model::job_plan::{For, JobPlan, Plan};
 use super::report::job_report::Report;
-use super::run_job::{Intent, PartRun, plan_parts, prune, run_job};
+use super::run_job::{Intent, PartRun, paused, plan_parts, prune, run_job};
 use super::started_run::StartedRun;
-use super::{account, freshness, pause, restored_state, retention};
+use super::{account, freshness, restored_state, retention};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::record::RemoteId;
@@ -72,7 +72,7 @@ async fn plan_one(
     let next = peek::peek(job, Some(context.store), context.clock)?;
     let last = match (next.job(), what_for) {
         (None, For::Rehearsal) => last_file::last(job, context.store)?,
-        (None, _) if !narrow.is_narrow() && repeats(context, job)? => last_file::last(job, context.store)?,
+        (None, _) => repeated(context, job, narrow)?,
         _ => None,
     };
     let over = next.job().or(last.as_ref().map(|(job, _)| job));
@@ -81,8 +81,7 @@ async fn plan_one(
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
         let nothing = JobPlan::nothing(job, context.store);
         let (inbox, notes) = (next.waiting.clone(), vec![next.describe()]);
-        let paused = pause::reason(context.store.home(), &job.name).map(|reason| Block::Paused(reason.text));
-        let blocked = paused.into_iter().collect();
+        let blocked = paused(context, job).into_iter().collect();
         let prepared = JobPlan { inbox, notes, missed, missing, names, blocked, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;
         return Ok((vec![prepared], foreign));

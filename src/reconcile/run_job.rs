@@ -168,11 +168,15 @@ pub(crate) async fn plan_parts<'a>(
     let mut parts = Vec::new();
     for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
         let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
-        let paused = pause::reason(context.store.home(), &job.name).map(|reason| Block::Paused(reason.text));
-        let blocked = plan.blocked.iter().cloned().chain(paused).collect();
+        let blocked = plan.blocked.iter().cloned().chain(paused(context, job)).collect();
         parts.push(PartRun { narrow, session, ..PartRun::of_plan(part, JobPlan { blocked, ..plan }) });
     }
     Ok(parts)
+}
+
+/// Why nothing of a job is sent, where it is paused.
+pub(crate) fn paused(context: &Context<'_>, job: &Job) -> Option<Block> {
+    pause::reason(context.store.home(), &job.name).map(|reason| Block::Paused(reason.text))
 }
 
 async fn plan_after_recovery(

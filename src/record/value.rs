@@ -120,17 +120,6 @@ impl fmt::Debug for Value {
     }
 }
 
-/// A value in JSON.
-#[derive(Serialize)]
-#[serde(remote = "Value", untagged)]
-enum Bare {
-    Empty,
-    Text(SmolStr),
-    Flag(bool),
-    List(Vec<String>),
-    Ids(Vec<i32>),
-}
-
 /// A value in forms that don't show what kind of value comes next.
 #[derive(Serialize, Deserialize)]
 #[serde(remote = "Value")]
@@ -144,10 +133,15 @@ enum Tagged {
 
 impl Serialize for Value {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if serializer.is_human_readable() {
-            Bare::serialize(self, serializer)
-        } else {
-            Tagged::serialize(self, serializer)
+        if !serializer.is_human_readable() {
+            return Tagged::serialize(self, serializer);
+        }
+        match self {
+            Self::Empty => serializer.serialize_unit(),
+            Self::Text(text) => text.serialize(serializer),
+            Self::Flag(flag) => flag.serialize(serializer),
+            Self::List(names) => names.serialize(serializer),
+            Self::Ids(ids) => ids.serialize(serializer),
         }
     }
 }

@@ -49,8 +49,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
         return Ok(Exit::Done);
     }
     let (rows, lines) = (forgotten.rows, forgotten.lines);
-    let number = |count: u64| usize::try_from(count).unwrap_or(usize::MAX);
-    let (rows, lines) = (counted(number(rows), "row", "rows"), counted(number(lines), "line", "lines"));
+    let (rows, lines) = (counted(rows, "row", "rows"), counted(lines, "line", "lines"));
     ui.line(format!("forgot {}: {rows} of the state, {lines} of the audit files", sanitize(key.as_str())));
     if forgotten.files > 0 {
         ui.line(format!("{} files of inboxes were rewritten without them, or removed", forgotten.files));

@@ -8,6 +8,7 @@ use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Needs;
 use crate::operator::{self, RebuildError, Rebuilt, Which};
+use crate::text::counted;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
@@ -31,7 +32,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             .hint(format!(
                 "what people rejected and who was leaving may be lost with it: {} and {} can still be read, and it is unknown \
                  what can't; `rosterd history` shows what was decided",
-                counted(rejections, "rejection"),
+                counted(rejections, "rejection", "rejections"),
                 people(leaving)
             ))
             .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
@@ -65,14 +66,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         let (known, held) = (known - leaving, held - removals);
         ui.line(format!(
             "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
-            counted(approvals, "approval")
+            counted(approvals, "approval", "approvals")
         ));
         ui.line(format!(
             "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
-            counted(rejections, "rejection"),
+            counted(rejections, "rejection", "rejections"),
             people(leaving),
-            counted(removals, "removal"),
-            counted(unknown, "create")
+            counted(removals, "removal", "removals"),
+            counted(unknown, "create", "creates")
         ));
     }
     let gone = if leaving > 0 { "; those who are gone leave as they would have" } else { "" };
@@ -82,10 +83,6 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
     Ok(Exit::Done)
 }
 
-fn counted(number: u64, what: &str) -> String {
-    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
-}
-
 fn people(number: u64) -> String {
-    if number == 1 { "1 person".to_owned() } else { format!("{number} people") }
+    counted(number, "person", "people")
 }

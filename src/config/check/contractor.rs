@@ -68,7 +68,7 @@ pub(super) fn split(job: &mut JobSection<'_>, target: Option<Target>) -> Option<
     }
     let mapped = || organization.get("legalid").or_else(|| organization.get("name")).cloned();
     let key = own_key.map(str::to_owned).or_else(mapped)?;
-    if !key.contains("{{") && !key.contains("{%") {
+    if super::mapping::is_constant(&key) {
         let hint = "name the column that identifies an organization for ever, such as \"{{ company_number }}\"";
         return table.wrong("org_key", "is the same text for every row", Some(hint));
     }

@@ -69,7 +69,7 @@ fn one(job: &Section<'_>, name: &str, table: &Section<'_>) -> Checked {
 
 fn template(table: &Section<'_>, key: &str, hint: &str) -> String {
     let Some(text) = table.required(key, hint) else { return String::new() };
-    if !text.contains("{{") && !text.contains("{%") {
+    if super::mapping::is_constant(text) {
         table.problem(key, "is the same text for every row", Some(hint));
     }
     text.to_owned()

@@ -104,15 +104,20 @@ fn key<'a>(job: &Section<'a>, target: Target) -> Option<&'a str> {
         Target::Membership | Target::Holder => HOLDER,
     };
     let template = job.present("key", hint)?;
-    if !template.contains("{{") && !template.contains("{%") {
+    if is_constant(template) {
         return job.wrong("key", "is the same text for every row", Some(hint));
     }
     Some(template)
 }
 
+/// Whether a template gives the same text for every row.
+pub(super) fn is_constant(template: &str) -> bool {
+    !template.contains("{{") && !template.contains("{%")
+}
+
 fn segment(guard: &Section<'_>) -> Option<String> {
     let template = guard.unless_empty("segment")?;
-    if !template.contains("{{") && !template.contains("{%") {
+    if is_constant(template) {
         const HINT: &str = "name the column, such as \"{{ department }}\"";
         return guard.wrong(
             "segment",

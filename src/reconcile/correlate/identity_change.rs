@@ -64,12 +64,20 @@ impl<'a> People<'a> {
         if self.rules.target.has_presence() && update.replaces() {
             return Ok(Some(HoldReason::AnotherPerson));
         }
-        for (place, field) in self.fields.iter().enumerate().filter(|(_, field)| update.brings(field).is_some()) {
+        let brought = |(place, field): (usize, &SmolStr)| Some((place, update.brings(field)?));
+        let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
+        for (place, _) in &brought {
+            let field = &self.fields[*place];
             let before = match_hash(&update.entity.fields, field);
-            self.brought.extend(match_hash(&record.fields, field).map(|hash| Brought { place, hash, at, before }));
+            self.brought.extend(match_hash(&record.fields, field).map(|hash| Brought {
+                place: *place,
+                hash,
+                at,
+                before,
+            }));
         }
-        for place in 0..self.fields.len() {
-            if let Some(id) = self.other_holder(place, &update, context)? {
+        for (place, wanted) in brought {
+            if let Some(id) = self.other_holder((place, &wanted), &update, context)? {
                 let field = self.fields[place].to_string();
                 return Ok(Some(match context.owner(id, &record.key)? {
                     Some(owner) if owner.job == context.job.name => {
@@ -129,12 +137,11 @@ impl<'a> People<'a> {
     /// Another entity that has the value that an update would bring into a field.
     fn other_holder(
         &mut self,
-        place: usize,
+        (place, wanted): (usize, &str),
         update: &Update<'_>,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
         let field = self.fields[place].clone();
-        let Some(wanted) = update.brings(&field) else { return Ok(None) };
         let others = match self.holders(context)?[place].find(&update.record.fields) {
             Match::None => Vec::new(),
             Match::One { id, .. } => vec![id],
@@ -142,7 +149,7 @@ impl<'a> People<'a> {
         };
         for id in others.into_iter().filter(|id| *id != update.entity.id) {
             let other = context.mirror.get(context.store, id)?;
-            if other.is_some_and(|other| text(other.value(&field)).as_ref() == Some(&wanted)) {
+            if other.is_some_and(|other| text(other.value(&field)).as_deref() == Some(wanted)) {
                 return Ok(Some(id));
             }
         }

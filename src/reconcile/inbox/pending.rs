@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use ::csv::WriterBuilder;
+use tempfile::TempDir;
 
 use super::cleanup::{is_open, is_sendable};
 use super::staleness;
@@ -85,13 +86,10 @@ pub(crate) async fn run(
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
     let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
-        PendingWork::Nothing if !narrow.is_narrow() && repeats(context, job)? => {
-            match last_file::last(job, context.store)? {
-                Some((last, _copy)) => attempt(context, &last, mirrors, narrow, &begun).await,
-                None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
-            }
-        }
-        PendingWork::Nothing => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
+        PendingWork::Nothing => match repeated(context, job, narrow)? {
+            Some((last, _copy)) => attempt(context, &last, mirrors, narrow, &begun).await,
+            None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
+        },
         PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
         PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
@@ -111,21 +109,25 @@ pub(crate) async fn run(
     Ok(report)
 }
 
-/// Whether the last file counts once more though nothing of it is open: where a whole listing of the service is due, which
-/// alone shows who was removed or edited there.
-pub(crate) fn repeats(context: &Context<'_>, job: &Job) -> Result<bool, Error> {
+/// A job over the last file, where that counts once more though nothing of it is open: where a whole listing of the service is
+/// due, which alone shows who was removed or edited there.
+pub(crate) fn repeated(
+    context: &Context<'_>,
+    job: &Job,
+    narrow: &KeyFilter,
+) -> Result<Option<(Job, Option<TempDir>)>, Error> {
     let state = JobState::load(context.store, &job.name)?;
     let counts = |past: &&Past| !past.doubted && past.mapping == staleness::as_before(job);
-    if job.mode != Mode::Full || state.inbox.past.last().filter(counts).is_none() {
-        return Ok(false);
+    if narrow.is_narrow() || job.mode != Mode::Full || state.inbox.past.last().filter(counts).is_none() {
+        return Ok(None);
     }
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
     let mut due = false;
     for target in needed(job) {
-        let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(false) };
+        let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(None) };
         due |= mirror.listed_at().is_some_and(|at| now.duration_since(at) >= full_pull);
     }
-    Ok(due)
+    if due { last_file::last(job, context.store) } else { Ok(None) }
 }
 
 /// The report of a run that has nothing to do.

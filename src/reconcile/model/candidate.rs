@@ -31,7 +31,7 @@ impl Candidate {
         Ok((Record { key: self.key.clone(), fields }, marks))
     }
 
-    /// The line of its row; what a directory has no lines for is numbered as it was read.
+    /// The line of its row; of a directory, which has no lines, its number in the order of the read.
     pub(crate) fn line(&self, spill: &ChangeSpill) -> Result<u64, spool::Error> {
         spill.line(self.place)
     }
