@@ -183,7 +183,9 @@ impl<'m> Bound<'m> {
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
-            (Ok(true), Err(reason)) => reject(row, None, "key", [&self.key].into_iter().chain(&self.joined), reason),
+            (Ok(true), Err((name, reason))) => {
+                reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason)
+            }
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
                 reject(row, Some(key), place, None, reason.clone())
@@ -249,12 +251,15 @@ impl<'m> Bound<'m> {
         Ok(marked)
     }
 
-    fn key(&self, seen: &RowView<'_>) -> Result<Key, RowDefect> {
-        let key = self.half(seen, &self.key)?;
+    /// The key of a row; else which setting gives none, and why.
+    fn key(&self, seen: &RowView<'_>) -> Result<Key, (&'static str, RowDefect)> {
+        const ORGANIZATION: &str = "org_key";
+        let own = if self.prefix == Target::ORGANIZATION_PREFIX { ORGANIZATION } else { "key" };
+        let key = self.half(seen, &self.key).map_err(|reason| (own, reason))?;
         let Some(joined) = &self.joined else { return Ok(key) };
         // A half that is missing says nothing about whose row it is.
-        let key = Key::joined(&key, &self.half(seen, joined)?);
-        if key.as_str().len() > KEY_BYTES_MAX { Err(TOO_LONG) } else { Ok(key) }
+        let key = Key::joined(&key, &self.half(seen, joined).map_err(|reason| (ORGANIZATION, reason))?);
+        if key.as_str().len() > KEY_BYTES_MAX { Err((own, TOO_LONG)) } else { Ok(key) }
     }
 
     fn half(&self, seen: &RowView<'_>, slot: &Slot<'_>) -> Result<Key, RowDefect> {
@@ -281,8 +286,13 @@ impl<'m> Bound<'m> {
 
     /// Who a row is about, as far as its name and email can be read: what tells one person from another.
     pub fn identity(&self, row: &Row) -> Values {
+        self.readable(row, |name| Target::IDENTITY.contains(&name))
+    }
+
+    /// The texts of some fields, as far as they can be read, whatever else is wrong with the row.
+    pub fn readable(&self, row: &Row, is_wanted: impl Fn(&str) -> bool) -> Values {
         let seen = self.view(row);
-        let own = self.fields.iter().filter(|(field, ..)| Target::IDENTITY.contains(&field.name.as_str()));
+        let own = self.fields.iter().filter(|(field, ..)| is_wanted(&field.name));
         let value = |template| seen.on(template).and_then(|outcome| outcome.value(FieldKind::Text)).ok();
         Values::in_order(own.filter_map(|(field, _, template)| Some((field.name.clone(), value(template)?))).collect())
     }

@@ -27,7 +27,7 @@ impl Mirror {
         let asked: BTreeSet<RemoteId> = named.chain(before).collect();
         let mut held: BTreeMap<String, u64> = BTreeMap::new();
         self.each(store, |entity| *held.entry(entity.value("certification").shown()).or_default() += 1)?;
-        let mut seen = BTreeSet::new();
+        let (mut seen, mut emptied) = (BTreeSet::new(), None);
         for certification in &asked {
             let listed = match client.send(holders(Some(*certification)).list(&Query::default())).await {
                 Ok(answered) => Some(answered.value),
@@ -38,7 +38,8 @@ impl Mirror {
             let listed = listed.unwrap_or_default();
             let before = held.get(&certification.to_string()).copied().unwrap_or_default();
             if listed.is_empty() && before > 0 {
-                return Err(ErrorKind::Emptied { before, not_found });
+                emptied.get_or_insert(ErrorKind::Emptied { before, not_found });
+                continue;
             }
             let holders: Vec<Remote> = listed
                 .into_iter()
@@ -52,6 +53,11 @@ impl Mirror {
                 return Err(ErrorKind::Doubled { id: doubled.id() });
             }
             visit(self, holders);
+        }
+        // A credential that sees no one sees no holder of any certification: where another list shows some, this one says that its
+        // last holder is gone, and each of them is asked for.
+        if let Some(emptied) = emptied.filter(|_| seen.is_empty()) {
+            return Err(emptied);
         }
         self.last.certifications = asked;
         Ok(date)

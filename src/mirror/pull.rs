@@ -199,9 +199,14 @@ impl Mirror {
         not_found: bool,
     ) -> Result<(), ErrorKind> {
         let mut stored = 0;
-        let mut lacking = Vec::new();
+        let mut lacking = BTreeSet::new();
         ENTITIES.each_id(store, &self.target, |id| {
             stored += 1;
+            lacking.extend(Some(id).filter(|id| !listed.contains(id)));
+            Ok(())
+        })?;
+        // A person that a job knows has an entity, or must be looked at, whatever became of what was stored of it.
+        OWNERS.each_id(store, &self.target, |id| {
             lacking.extend(Some(id).filter(|id| !listed.contains(id)));
             Ok(())
         })?;

@@ -8,7 +8,7 @@ use crate::config::Job;
 use crate::history::{self, Audit};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
-use crate::reconcile::approval::held::{HELD, PendingApproval, held};
+use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Key, RowMetadata};
 use crate::store::{self, Batch, Store};
@@ -174,11 +174,20 @@ fn decide_part(
         }
     })?;
     let mut batch = Batch::default();
+    let (mut state, mut asks_more) = (JobState::load(store, job)?, false);
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
-        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt: change.doubt });
-        HELD.remove(&mut batch, job, key);
+        let (doubt, is_answer) = (change.doubt, change.reason.is_question());
+        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer });
+        match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
+            // The next question: no file need say it again.
+            Some(other) => {
+                held::add(&mut batch, job, key, other, &mut state);
+                asks_more = true;
+            }
+            None => HELD.remove(&mut batch, job, key),
+        }
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
         if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
             && !sent.contains(key)
@@ -196,6 +205,9 @@ fn decide_part(
             };
             queue::put(&mut batch, &waits);
         }
+    }
+    if asks_more {
+        state.put(&mut batch, job);
     }
     store.commit(batch)?;
     Ok(waiting.into_keys().collect())

@@ -1,7 +1,7 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
-//! it: what a person rejected, who is gone and since when, which removals of them wait for a decision, what may have been
+//! it: what a person rejected, who is gone and since when, what a limit holds until it is decided on, what may have been
 //! created, who was removed a short while ago, whose presence is still to be verified, which plan files were applied, and the
 //! number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
 //! dropped only on request, since it is unknown what was lost.
@@ -34,8 +34,8 @@ pub struct Rebuilt {
     pub queued: u64,
     /// Changes that waited for a person.
     pub held: u64,
-    /// Of them, the removals that a limit held, which are kept: so few may be left that no limit would hold them.
-    pub removals: u64,
+    /// Of them, those that a limit held, which are kept: so few may be left that no limit would hold them.
+    pub limited: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
     /// Approvals, which are not.
@@ -87,9 +87,10 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
     })?;
     old.carry(&OWNERS, &mut batch, |_, _, owner| leaving.contains(&(owner.job, owner.key)))?;
     let mut undecided = BTreeSet::new();
-    (seen.held, seen.removals) = old.carry(&HELD, &mut batch, |job, key, held| {
-        let is_removal = held.action == Some(Action::Delete) && held.undo.is_none() && held.reason.is_limit();
-        let is_kept = is_removal && leaving.contains(&(job.clone(), key));
+    (seen.held, seen.limited) = old.carry(&HELD, &mut batch, |job, key, held| {
+        // Who is to be removed is known to be gone, or the next run matches them again.
+        let is_known = held.action != Some(Action::Delete) || leaving.contains(&(job.clone(), key));
+        let is_kept = held.undo.is_none() && held.reason.is_limit() && is_known;
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;
@@ -110,7 +111,7 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
     leaving.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
     if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != base_url) {
         batch = Batch::default();
-        (seen.leaving, seen.removals, seen.rejections, seen.unknown) = (0, 0, 0, 0);
+        (seen.leaving, seen.limited, seen.rejections, seen.unknown) = (0, 0, 0, 0);
     }
     if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
         batch.put_meta(MetaKey::Runs, &runs);

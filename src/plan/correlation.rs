@@ -109,6 +109,15 @@ impl Unclear {
         !matches!(self, Self::Ambiguous { .. } | Self::Taken { .. } | Self::Contested { .. })
     }
 
+    /// The record of this job that may be the same person.
+    pub fn owner(&self, job: &str) -> Option<&Key> {
+        match self {
+            Self::Taken { job: owner, key, .. } if owner == job => Some(key),
+            Self::Shared { key, .. } => Some(key),
+            _ => None,
+        }
+    }
+
     /// Why such a record waits.
     pub(super) fn reason(&self, target: Target) -> HoldReason {
         let one = || target.noun().to_owned();

@@ -39,6 +39,9 @@ pub struct Decided {
     /// The entity that the record may be, as it was found before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<RemoteId>,
+    /// Whether it was asked who the record is: who releases a change past a limit says nothing of that.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_answer: bool,
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.
@@ -53,7 +56,7 @@ pub struct RemoteDigest {
 impl Decided {
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
-        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None }
+        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false }
     }
 }
 

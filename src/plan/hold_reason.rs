@@ -50,7 +50,10 @@ pub enum HoldReason {
     Both { first: Box<Self>, then: Box<Self> },
     #[error("{field} fits several {many} at the service (ids {ids}); make it unique there")]
     Ambiguous { field: String, many: String, ids: String },
-    #[error("{field} fits the {one} with id {id}, who belongs to key {key} of job {job}")]
+    #[error(
+        "{field} fits the {one} with id {id}, who belongs to key {key} of job {job}; it takes them over once that job lets go of \
+         them"
+    )]
     Taken { field: String, one: String, id: RemoteId, key: String, job: String },
     #[error("this record and that of key {key} both fit the {one} with id {id}")]
     Contested { one: String, id: RemoteId, key: String },
@@ -147,6 +150,15 @@ pub enum HoldReason {
     DoubtfulRow,
     #[error("moves to job {job} as key {key}, and leaves here once they are there")]
     Moves { job: String, key: String },
+    #[error(
+        "a row of job {job} that can't be used is about this person, who leaves here once it can be used or is gone"
+    )]
+    MovesUnusable { job: String },
+    #[error(
+        "this person may have moved to job {job}, whose source is not read to its end; they leave here once it is and does \
+         not have them"
+    )]
+    MovesUnread { job: String },
     #[error("{}", Protection::REASON)]
     Protected,
     #[error("this person changed at the service since it was approved: look at it once more")]
@@ -166,6 +178,12 @@ pub enum HoldReason {
     AwaitsOrganization { key: String },
     #[error("several {many} at the service fit (ids {ids})")]
     SeveralFit { many: String, ids: String },
+    /// A create got no answer, and this one fits in part.
+    #[error(
+        "whether it was created is not known: {field} fits the {one} with id {id}, whose {other} is another; give them this \
+         {other} at the service if they are the same {one}, and another {field} if not"
+    )]
+    PerhapsMade { field: String, one: String, id: RemoteId, other: String },
     #[error(
         "it was rejected that this row is still about the same person: the person in it is not at the service; another person \
          needs a key of their own in the source"
@@ -173,7 +191,7 @@ pub enum HoldReason {
     NeedsOwnKey,
     #[error("undoing run {run}: {reason}")]
     Undoing { run: u64, reason: Box<Self> },
-    #[error("reverting removes this person because the run created it; approve to confirm")]
+    #[error("reverting removes what the run created; approve to confirm")]
     MadeByRun,
     /// What only administrators act on.
     #[error("{0}")]
@@ -234,6 +252,66 @@ impl HoldReason {
             Self::SameName { .. } | Self::SameEmail { .. } => true,
             Self::Both { first, then } => first.is_stranger() || then.is_stranger(),
             Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_stranger(),
+            _ => false,
+        }
+    }
+
+    /// Whether each run finds out by itself whether the record still waits for this: no person decides on it.
+    pub fn is_found_again(&self) -> bool {
+        matches!(
+            self,
+            Self::OnSite
+                | Self::Moves { .. }
+                | Self::MovesUnusable { .. }
+                | Self::MovesUnread { .. }
+                | Self::Protected
+                | Self::EndsLater
+                | Self::AwaitsMember { .. }
+                | Self::AwaitsOrganization { .. }
+        )
+    }
+
+    /// Whether a decision can release the record; else there is something to mend, or to wait for.
+    pub fn can_be_approved(&self) -> bool {
+        match self {
+            Self::Ambiguous { .. }
+            | Self::Taken { .. }
+            | Self::Contested { .. }
+            | Self::SeveralFit { .. }
+            | Self::PerhapsMade { .. }
+            | Self::NeedsOwnKey
+            | Self::HalfAlone
+            | Self::WritesOff => false,
+            Self::Both { first, then } => first.can_be_approved() && then.can_be_approved(),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.can_be_approved(),
+            reason => !reason.is_found_again(),
+        }
+    }
+
+    /// Whether a person is asked whether a record is the person that it may be.
+    pub fn is_question(&self) -> bool {
+        match self {
+            Self::Shared { .. }
+            | Self::SharedWithMissing { .. }
+            | Self::Unfindable
+            | Self::Twin { .. }
+            | Self::SameName { .. }
+            | Self::SameEmail { .. }
+            | Self::SameNameAndEmail { .. }
+            | Self::NewKey { .. }
+            | Self::OnlyShared { .. }
+            | Self::Contradicted { .. }
+            | Self::EarlierMatch { .. }
+            | Self::NotThis { .. }
+            | Self::AnotherPerson
+            | Self::ValueOfKey { .. }
+            | Self::ValueOfJob { .. }
+            | Self::ValueOfEntity { .. }
+            | Self::MovedValue { .. }
+            | Self::DoubtfulRow
+            | Self::Other(_) => true,
+            Self::Both { first, then } => first.is_question() || then.is_question(),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_question(),
             _ => false,
         }
     }

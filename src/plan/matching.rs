@@ -3,7 +3,7 @@
 use smol_str::SmolStr;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::record::{Entity, Record, RemoteId, Value, Values, normalize};
+use crate::record::{Entity, RemoteId, Value, Values, normalize};
 
 /// An index over entities by the fields that records are matched by, at 12 bytes an entity and field.
 #[derive(Debug)]
@@ -92,10 +92,21 @@ impl Matcher {
     }
 
     /// Whether a hit by `field` is one in truth and not two texts with one hash.
-    pub fn confirmed(record: &Record, entity: &Entity, field: &str) -> bool {
+    pub fn confirmed(fields: &Values, entity: &Entity, field: &str) -> bool {
         let text = |value: &Value| value.as_text().map(normalize);
-        record.fields.get(field).and_then(text) == text(entity.value(field))
+        fields.get(field).and_then(text) == text(entity.value(field))
     }
+}
+
+/// A field of `match_on` that is tried before `by`, that a record and an entity both fill, and in which they differ: so a
+/// hit by `by` does not say that they are one person.
+pub fn contradicted<'m>(match_on: &'m [SmolStr], by: &str, fields: &Values, entity: &Entity) -> Option<&'m str> {
+    let earlier = match_on.iter().take_while(|field| *field != by);
+    earlier.map(SmolStr::as_str).find(|field| {
+        let wanted = fields.get(*field).and_then(|value| value.as_text().map(normalize));
+        let held = entity.value(field).as_text().map(normalize);
+        wanted.is_some() && held.is_some() && wanted != held
+    })
 }
 
 /// What a record is matched by in a field: the hash of its folded text, never 0; none where it leaves the field empty.

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::{Target, Value, Values, normalize};
+use crate::record::{Entity, Target, Value, Values, normalize};
 
 /// Whether `after` belongs to another person than `before`; fields that `after` does not have are left out.
 pub fn is_another_person(before: impl Fn(&str) -> Value, after: &Values) -> bool {
@@ -25,6 +25,11 @@ pub fn is_another_person(before: impl Fn(&str) -> Value, after: &Values) -> bool
         return words(&name.0).is_disjoint(&words(&name.1));
     }
     email.0 != email.1 && !is_same_name(&name.0, &name.1)
+}
+
+/// Whether an entity has the name of a record, or no other where the record has none.
+pub fn is_named_alike(entity: &Entity, fields: &Values) -> bool {
+    fields.get(Target::NAME).is_none_or(|name| is_same_name(&text(entity.value(Target::NAME)), &text(name)))
 }
 
 /// Whether one name is the other, whatever the order of its words, or the other with more words.

@@ -14,10 +14,10 @@ use crate::api::{self, Fate};
 use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Mirror, Remote};
-use crate::plan::Protection;
+use crate::plan::HoldReason;
 use crate::queue::{Change, State};
-use crate::record::{Action, Entity, FieldKind, RemoteId, Value, digits, normalize};
-use crate::snapshot::SyncedRecord;
+use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Value, Values, digits, normalize};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
 
 /// How often it is looked whether the push is to end, while another worker's last writes may still be on their way.
@@ -167,7 +167,7 @@ impl Push<'_> {
                     }
                     None => laid_over(&before, change, &moved),
                 };
-                if let Some(field) = self.not_taken(change, &moved, &before, &after) {
+                if let Some(field) = not_taken(self.fields, &change.wish.fields, &moved, &before, &after) {
                     let words = format!("it answered with success and did not take the new {field}");
                     return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
                 }
@@ -176,31 +176,6 @@ impl Push<'_> {
             Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
             Err(error) => self.failed(change, &error, breaker),
         }
-    }
-
-    /// A field that the service left as it was, or emptied, though it was to change. Another spelling is a change.
-    pub(super) fn not_taken<'f>(
-        &self,
-        change: &Change,
-        moved: &[&'f str],
-        before: &Entity,
-        after: &Entity,
-    ) -> Option<&'f str> {
-        moved.iter().copied().find(|name| {
-            let wanted = change.wish.fields.get(*name).unwrap_or(&Value::Empty);
-            let (old, new) = (before.value(name), after.value(name));
-            let kind = self.fields.iter().find(|field| field.name == *name).map(|field| field.kind);
-            let spelt = match (wanted.as_text(), new.as_text()) {
-                (Some(wanted), Some(new)) => squeezed(wanted) == squeezed(new),
-                _ => false,
-            };
-            let taken = spelt
-                || kind
-                    .is_some_and(|kind| kind.same(wanted, new) || kind == FieldKind::Phone && rewritten(wanted, new));
-            // Where people may roam is in no answer (specification, Employee).
-            let unseen = kind == Some(FieldKind::Ids) && old.is_empty() && new.is_empty();
-            !taken && !unseen && (old == new || new.is_empty() != wanted.is_empty())
-        })
     }
 
     /// Stops this push and later ones, since the service cleared a field that the change does not touch (law 2).
@@ -213,6 +188,11 @@ impl Push<'_> {
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
+        // It may have waited long: the person may have another key by now, or be in another list (law 6).
+        let owner = Owner::of(self.store, change.target, id)?;
+        if let Some(owner) = owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+            return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
+        }
         let Some(at) = mirror.at(self.store, id)? else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
@@ -242,7 +222,8 @@ impl Push<'_> {
             None => self.target.has_presence() && self.protection.covers(&change.key, known.as_ref(), &before),
         };
         if is_protected {
-            return Ok(Step::Done(self.park(change, 0, Protection::REASON)?));
+            self.wait(change)?;
+            return Ok(Step::Done(Outcome::Waits(HoldReason::Protected)));
         }
         self.intend(change, Some(mirror.kept(before.clone())), Batch::default())?;
         match body::delete(self.client, at).await {
@@ -345,9 +326,33 @@ pub(super) fn earlier(change: &Change) -> Option<Entity> {
     }
 }
 
+/// A field that the service left as it was, or emptied, though it was to change. Another spelling is a change.
+pub(super) fn not_taken<'f>(
+    fields: &[Field],
+    wanted: &Values,
+    moved: &[&'f str],
+    before: &Entity,
+    after: &Entity,
+) -> Option<&'f str> {
+    moved.iter().copied().find(|name| {
+        let wanted = wanted.get(*name).unwrap_or(&Value::Empty);
+        let (old, new) = (before.value(name), after.value(name));
+        let kind = fields.iter().find(|field| field.name == *name).map(|field| field.kind);
+        let spelt = match (wanted.as_text(), new.as_text()) {
+            (Some(wanted), Some(new)) => squeezed(wanted) == squeezed(new),
+            _ => false,
+        };
+        let taken = spelt
+            || kind.is_some_and(|kind| kind.same(wanted, new) || kind == FieldKind::Phone && rewritten(wanted, new));
+        // Where people may roam is in no answer (specification, Employee).
+        let unseen = kind == Some(FieldKind::Ids) && old.is_empty() && new.is_empty();
+        !taken && !unseen && (old == new || new.is_empty() != wanted.is_empty())
+    })
+}
+
 /// Whether two telephone numbers differ in what comes before the subscriber's digits only: the service puts a country code
 /// there.
-fn rewritten(wanted: &Value, new: &Value) -> bool {
+pub(super) fn rewritten(wanted: &Value, new: &Value) -> bool {
     let last = |value: &Value| {
         let digits = digits(value.as_text()?);
         Some(digits[digits.len().checked_sub(6)?..].to_owned())
@@ -401,6 +406,44 @@ mod tests {
             (false, None, Unknown, OneInTrouble),
         ] {
             assert_eq!(Outlook::of(permission, code, fate), expected, "{permission} {code:?} {fate:?}");
+        }
+    }
+
+    #[test]
+    fn a_field_is_not_taken_where_it_stayed_or_became_empty_and_not_where_it_is_spelt_otherwise() {
+        let fields: Vec<Field> = crate::record::Target::Staff.fields().collect();
+        let text = |text: &str| Value::text(text);
+        let ids = |ids: &[i32]| if ids.is_empty() { Value::Empty } else { Value::Ids(ids.to_vec()) };
+        // The field, what was there, what was wanted, what is there; whether it was not taken.
+        for (field, old, wanted, new, expected) in [
+            ("title", text("Cook"), text("Chef"), text("Chef"), false),
+            ("title", text("Cook"), text("Chef"), text("Cook"), true),
+            ("title", text("Cook"), text("Chef"), Value::Empty, true),
+            ("title", Value::Empty, text("Chef"), Value::Empty, true),
+            ("title", text("Cook"), Value::Empty, text("Cook"), true),
+            ("title", text("Cook"), Value::Empty, text("Chef"), true),
+            ("title", text("Cook"), Value::Empty, Value::Empty, false),
+            // Other spellings, and what the service makes of a text.
+            ("title", text("Cook"), text("Head  Chef"), text("head chef"), false),
+            ("title", text("head chef"), text("Head  Chef"), text("head chef"), false),
+            ("title", text("Cook"), text("Chef"), text("Che"), false),
+            ("mobile", text("64 298385771"), text("029 838 5771"), text("64 298385771"), false),
+            ("title", text("64 298385771"), text("029 838 5771"), text("64 298385771"), true),
+            // In no answer, whether or not it was taken.
+            ("globalroaming_locations", ids(&[]), ids(&[1, 2]), ids(&[]), false),
+            ("globalroaming_locations", ids(&[1]), ids(&[1, 2]), ids(&[]), true),
+            ("globalroaming_locations", ids(&[1]), ids(&[1, 2]), ids(&[1]), true),
+            ("globalroaming_locations", ids(&[]), ids(&[1, 2]), ids(&[1, 2]), false),
+        ] {
+            let entity = |value: &Value| Entity {
+                id: RemoteId::new(1).unwrap(),
+                created: String::new(),
+                fields: Values::from_iter([(field.into(), value.clone())]),
+            };
+            let wish = Values::from_iter([(field.into(), wanted.clone())]);
+            let found = not_taken(&fields, &wish, &[field], &entity(&old), &entity(&new));
+            assert_eq!(found, expected.then_some(field), "{field}: {old:?}, {wanted:?}, {new:?}");
+            assert_eq!(not_taken(&fields, &wish, &[], &entity(&old), &entity(&new)), None, "it was not to change");
         }
     }
 

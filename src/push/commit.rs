@@ -5,7 +5,7 @@ use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
-use crate::record::{Entity, RemoteId, Target, Value, normalize};
+use crate::record::{Action, Entity, RemoteId, Target, Value, normalize};
 use crate::snapshot::{Gone, Left, OWNERS, Owner, SyncedRecord};
 use crate::store::Batch;
 
@@ -105,6 +105,9 @@ impl Push<'_> {
             // The person has a new key, or belonged to a job that is no more.
             SyncedRecord::remove(&mut batch, &other.job, &other.key);
         }
+        if change.wish.action == Action::Create && change.target == Target::Contractor {
+            self.drop_refused(change, &mut batch)?;
+        }
         let rest = self.photo_after(change, &known, after.id);
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
@@ -113,6 +116,18 @@ impl Push<'_> {
         leave(&mut batch, change, rest.as_ref());
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
+    }
+
+    /// Takes refused memberships of someone who was made, or made again, out of the queue: they name another id now.
+    fn drop_refused(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
+        let memberships = change.job.part(Target::Membership);
+        queue::briefs_but_waiting(self.store, &memberships, |brief| {
+            let is_theirs = brief.key.split_membership().is_some_and(|(member, _)| member == change.key);
+            if is_theirs && matches!(brief.state, State::Parked { .. }) {
+                queue::remove(batch, &memberships, &brief.key);
+            }
+        })?;
+        Ok(())
     }
 
     /// Whether a write reverted an edit made at the service: what is wanted is what was last sent, and the service no
@@ -153,7 +168,7 @@ impl Push<'_> {
             }
         }
         let marks = if change.marks.is_empty() { known.marks } else { change.marks.clone() };
-        SyncedRecord { created: after.created.clone(), gone: None, left: None, marks, ..known }
+        SyncedRecord { created: after.created.clone(), gone: None, left: None, marks, overtaken: false, ..known }
     }
 
     /// Puts on disk that the service no longer holds the entity of a leaver.
@@ -179,6 +194,15 @@ impl Push<'_> {
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
+    }
+
+    /// Takes a removal out of the queue whose entity is another record's by now.
+    pub(super) fn drop_moot(&self, change: &Change, id: RemoteId, owner: &Owner) -> Result<Outcome, Error> {
+        let mut batch = Batch::default();
+        queue::remove(&mut batch, &change.job, &change.key);
+        self.store.commit(batch)?;
+        let Owner { job, key } = owner;
+        Ok(Outcome::Undelivered(format!("id {id} is key {key} of job {job} by now, so it is not removed").into()))
     }
 
     /// Puts on disk that the entity of a mover is gone. The next plan creates it again, under the guard, if a whole

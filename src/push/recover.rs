@@ -4,7 +4,7 @@
 //! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
 //! audit file. What is not done is planned again.
 
-use super::attempt::earlier;
+use super::attempt::{earlier, not_taken};
 use super::commit::Written;
 use super::error::Error;
 use super::{Outcome, Push};
@@ -56,7 +56,10 @@ impl Push<'_> {
         });
         let moved: Vec<&str> = to_move.map(|field| field.name.as_str()).collect();
         let stayed = moved.iter().any(|field| before.value(field) == after.value(field));
-        if stayed || before.created != after.created || self.not_taken(change, &moved, before, &after).is_some() {
+        if stayed
+            || before.created != after.created
+            || not_taken(self.fields, &change.wish.fields, &moved, before, &after).is_some()
+        {
             return Ok(None);
         }
         self.confirm(mirror, change, Written::found(Some(before), after)).map(Some)

@@ -1,16 +1,22 @@
 //! Looking up what became of a create (law 3).
+//!
+//! An entity that fits is taken only where nothing says that it is another person: a field that is matched by earlier, name and
+//! email together, or a person who rejected it (law 6).
 
 use std::collections::BTreeSet;
 
+use smol_str::SmolStr;
+
+use super::attempt::rewritten;
 use super::commit::Written;
 use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Progress, Push};
 use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::Mirror;
-use crate::plan::{HoldReason, Match, Matcher};
-use crate::queue::Change;
-use crate::record::{Action, Entity, RemoteId, Target, Value, Values};
+use crate::plan::{HoldReason, Match, Matcher, contradicted, is_another_person};
+use crate::queue::{self, Change};
+use crate::record::{Action, Entity, FieldKind, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
 use crate::store;
 
@@ -30,6 +36,8 @@ enum LookupResult {
     Nobody,
     One(Entity),
     Several(Vec<RemoteId>),
+    /// One fits by the first of these fields, and the other one says that it is another person.
+    Doubtful(Entity, SmolStr, String),
 }
 
 impl Push<'_> {
@@ -53,6 +61,13 @@ impl Push<'_> {
                         let ids: Vec<String> = ids.iter().map(RemoteId::to_string).collect();
                         let (many, ids) = (self.target.plural().to_owned(), ids.join(", "));
                         let reason = HoldReason::SeveralFit { many, ids };
+                        looked.unclear.push((change, reason));
+                    }
+                    // Those who are found meanwhile may own it.
+                    LookupResult::Doubtful(..) if !again => looked.absent.push(change),
+                    LookupResult::Doubtful(entity, field, other) => {
+                        let (one, field) = (self.target.noun().to_owned(), field.to_string());
+                        let reason = HoldReason::PerhapsMade { field, one, id: entity.id, other };
                         looked.unclear.push((change, reason));
                     }
                     LookupResult::One(entity) => {
@@ -92,18 +107,25 @@ impl Push<'_> {
         let mut taken = BTreeSet::new();
         let finder = Finder::new(self, mirror)?;
         for (mut change, status, words) in conflicts {
-            if let LookupResult::One(entity) = finder.find(&change, &taken)? {
-                taken.insert(entity.id);
-                change.wish.action = Action::Update;
-                change.wish.id = Some(entity.id);
-                // They exist, so what is set at a creation only is theirs.
-                change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
-                self.wait(&mut change)?;
-                progress.adopted.push(change.ticket());
-            } else {
-                let outcome = self.park(&mut change, status, &words)?;
-                progress.note(self, change, outcome);
-            }
+            let words = match finder.find(&change, &taken)? {
+                LookupResult::One(entity) => {
+                    taken.insert(entity.id);
+                    change.wish.action = Action::Update;
+                    change.wish.id = Some(entity.id);
+                    // They exist, so what is set at a creation only is theirs.
+                    change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
+                    self.wait(&mut change)?;
+                    progress.adopted.push(change.ticket());
+                    continue;
+                }
+                LookupResult::Doubtful(entity, field, other) => {
+                    let (one, id) = (self.target.noun(), entity.id);
+                    format!("{words} ({field} fits the {one} with id {id}, whose {other} is another)")
+                }
+                LookupResult::Nobody | LookupResult::Several(_) => words,
+            };
+            let outcome = self.park(&mut change, status, &words)?;
+            progress.note(self, change, outcome);
         }
         Ok(())
     }
@@ -125,27 +147,47 @@ impl<'a> Finder<'a> {
 
     fn find(&self, change: &Change, taken: &BTreeSet<RemoteId>) -> Result<LookupResult, store::Error> {
         let fields = self.push.findable(change)?;
-        let hits = match self.matcher.find(&fields) {
-            Match::One { id, .. } => vec![id],
-            Match::Many { ids, .. } => ids,
-            Match::None if self.can_match(&fields) => Vec::new(),
+        let (by, hits) = match self.matcher.find(&fields) {
+            Match::One { by, id } => (Some(by), vec![id]),
+            Match::Many { by, ids } => (Some(by), ids),
+            Match::None if self.can_match(&fields) => (None, Vec::new()),
             // What joins two that are not there both can't be there.
-            Match::None if change.target == Target::Membership => Vec::new(),
-            Match::None => self.equal(change)?,
+            Match::None if change.target == Target::Membership => (None, Vec::new()),
+            Match::None => (None, self.equal(change)?),
         };
+        // A person said of that one that the record is someone else.
+        let decided = queue::DECISIONS.get(self.push.store, &change.job, &change.key)?;
+        let rejected = decided.and_then(|decided| decided.doubt);
         let mut free = Vec::new();
-        for id in hits {
+        for id in hits.into_iter().filter(|id| Some(*id) != rejected) {
             let owner = Owner::of(self.push.store, change.target, id)?;
             let mine = owner.is_none_or(|owner| owner.job == change.job && owner.key == change.key);
             if mine && !taken.contains(&id) {
                 free.push(id);
             }
         }
-        Ok(match free.as_slice() {
-            [] => LookupResult::Nobody,
-            [id] => self.mirror.get(self.push.store, *id)?.map_or(LookupResult::Nobody, LookupResult::One),
-            _ => LookupResult::Several(free),
+        let [id] = free.as_slice() else {
+            return Ok(if free.is_empty() { LookupResult::Nobody } else { LookupResult::Several(free) });
+        };
+        let Some(entity) = self.mirror.get(self.push.store, *id)? else { return Ok(LookupResult::Nobody) };
+        let other = by.and_then(|by| Some((self.someone_else(&by, &fields, &entity)?, by)));
+        Ok(match other {
+            Some((other, by)) => LookupResult::Doubtful(entity, by, other),
+            None => LookupResult::One(entity),
         })
+    }
+
+    /// The field that says that an entity is not the record that fits it by another one (law 6).
+    fn someone_else(&self, by: &str, fields: &Values, entity: &Entity) -> Option<String> {
+        let is_phone =
+            |name: &str| self.push.fields.iter().any(|field| field.name == name && field.kind == FieldKind::Phone);
+        // The service writes a number in its own way.
+        let is_spelt =
+            |name: &str| is_phone(name) && fields.get(name).is_some_and(|to| rewritten(to, entity.value(name)));
+        let contradicted = contradicted(self.push.match_on, by, fields, entity).filter(|name| !is_spelt(name));
+        let is_another =
+            || self.push.target.has_presence() && is_another_person(|field| entity.value(field).clone(), fields);
+        contradicted.or_else(|| is_another().then_some(Target::NAME)).map(str::to_owned)
     }
 
     /// Whether the record has a value in any field that people are matched by.

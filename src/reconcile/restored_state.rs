@@ -10,7 +10,7 @@
 //!
 //! Not noticed: a file system, or a machine, that was set back as a whole. Nothing in it can tell.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::sync::{Mutex, PoisonError};
 
@@ -19,8 +19,8 @@ use serde::{Deserialize, Serialize};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
-use crate::record::{Entity, Field, FieldKind};
-use crate::snapshot::SyncedRecord;
+use crate::record::{Entity, Field, FieldKind, Key};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Batch, Home, Mark, MetaKey, Store};
 
 /// What the last run left.
@@ -78,9 +78,31 @@ pub(crate) fn is_another(batch: &mut Batch, store: &Store) -> Result<(), store::
 /// What a run says while it holds changes for it.
 pub(crate) const LAID_BACK: &str = "the state was copied or laid back since its last run";
 
-/// Holds what would undo what the service holds by now, unless a person released it; returns how much of that waits.
+/// The people of a job for which the service holds something newer, marked as such: a run for the state that was laid back sees
+/// all of them, and later ones perhaps one by one.
+pub(crate) fn overtaken(
+    index: &Index,
+    job: &Job,
+    store: &Store,
+    mirror: &Mirror,
+    mapped: &[Field],
+) -> Result<BTreeMap<Key, SyncedRecord>, store::Error> {
+    let mut overtaken = BTreeMap::new();
+    for key in (0..index.len()).filter_map(|at| Key::new(index.entry(at).key)) {
+        if let Some(known) = SyncedRecord::get(store, &job.name, &key)?
+            && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
+        {
+            overtaken.insert(key, SyncedRecord { overtaken: true, ..known });
+        }
+    }
+    Ok(overtaken)
+}
+
+/// Holds what would undo what the service held when the state was laid back, unless a person released it; returns how much of
+/// that waits. `found` are those who were found by this run.
 pub(crate) fn hold(
     guarded: &mut Guarded<Outline>,
+    found: &BTreeMap<Key, SyncedRecord>,
     job: &Job,
     store: &Store,
     mirror: &Mirror,
@@ -89,7 +111,8 @@ pub(crate) fn hold(
     let mut undoing = BTreeSet::new();
     let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
     for change in guarded.go.iter().chain(held).filter(|change| !change.is_approved()) {
-        if let Some(known) = SyncedRecord::get(store, &job.name, &change.key)?
+        let known = SyncedRecord::get(store, &job.name, &change.key)?;
+        if let Some(known) = known.filter(|known| known.overtaken || found.contains_key(&change.key))
             && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
         {
             undoing.insert(change.key.clone());

@@ -164,7 +164,7 @@ pub(crate) async fn plan_parts<'a>(
             }
         });
     }
-    job_limit::share(context, job, &mut drafts)?;
+    job_limit::share(context, job, &mut drafts, narrow)?;
     let mut parts = Vec::new();
     for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
         let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
@@ -215,6 +215,7 @@ async fn commit_and_send(
         let PartRun { part, plan, narrow, .. } = run;
         let committed = commit(store, part, plan, narrow)?;
         (run.tickets, run.waits) = (committed.tickets, committed.waits);
+        plan.notes.extend(committed.notes);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
             freshness::note(context, job, &plan.updates.content)?;
         }

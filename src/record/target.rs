@@ -95,10 +95,14 @@ const HOLDER: &[FieldRow] = &[
 ];
 
 impl Target {
+    /// What the fields of a contractor's organization begin with in a mapping.
+    pub const ORGANIZATION_PREFIX: &'static str = "org.";
     /// The field of a membership that holds its member's key.
     pub const MEMBER: &'static str = "member";
     /// The field of a membership that holds its organization's key.
     pub const ORGANIZATION: &'static str = "organization";
+    /// The fields that say which certification a holder has, and who that is; the service knows each by its id.
+    pub const HOLDER_LINKS: [&'static str; 3] = ["certification", "record_type", "holder"];
     /// The field by which what joins two entities is found: both ids. It is worked out and never sent.
     pub const COMPOSITE: &'static str = "pair";
 

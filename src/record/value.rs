@@ -37,6 +37,15 @@ impl Value {
         if text.is_empty() { Self::Empty } else { Self::Text(text) }
     }
 
+    /// What a source says of a checkbox, as the 1 or 0 that the service holds (specification, Conventions).
+    pub fn ticked(&self) -> Option<&'static str> {
+        match self.as_text()?.to_lowercase().as_str() {
+            "1" | "true" | "yes" => Some("1"),
+            "0" | "false" | "no" => Some("0"),
+            _ => None,
+        }
+    }
+
     /// A list, or [`Value::Empty`] where it has no entries.
     pub fn list(names: Vec<String>) -> Self {
         if names.is_empty() { Self::Empty } else { Self::List(names) }

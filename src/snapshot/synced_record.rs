@@ -40,6 +40,9 @@ pub struct SyncedRecord {
     /// Whether another job owns the entity, and this one only joins people to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub borrowed: bool,
+    /// Whether the service held something newer when the state was found to be a copy that was laid back.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub overtaken: bool,
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -89,6 +92,7 @@ impl SyncedRecord {
             marks: RowMetadata::default(),
             edits: 0,
             borrowed: false,
+            overtaken: false,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Opens what most commands need: the configuration, the requested jobs, the state.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::access::{Backend, StoreRef};
@@ -31,6 +32,12 @@ pub(crate) fn callers_configuration(ui: &Ui, host: &Backend) -> Result<Arc<Confi
 /// The same for what does without some of it.
 pub(crate) fn configuration_for(ui: &Ui, host: &Backend, needs: Needs) -> Result<Arc<Config>, Failure> {
     used(ui, host, host.config(needs)?)
+}
+
+/// Where rows of a look may lie: beside the state, or where it was not made yet, where the machine has room for such things.
+pub(crate) fn scratch(config: &Config) -> PathBuf {
+    let dir = config.state.home.spill_dir();
+    if dir.is_dir() { dir.to_owned() } else { std::env::temp_dir() }
 }
 
 /// The configuration that the daemon begins with; its warnings are logged, in the form in which everything else is.

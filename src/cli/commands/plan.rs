@@ -117,7 +117,10 @@ fn reasons(plan: &JobPlan) -> Option<String> {
 
 /// Records that are new, and those that have an entity.
 fn new_and_matched(plan: &JobPlan) -> (u64, u64) {
-    let new = of_kind(plan, Action::Create).filter(|(change, _)| !change.is_known()).count() as u64;
+    let is_new = |change: &&Outline| change.action == Action::Create && !change.is_known();
+    let created = of_kind(plan, Action::Create).filter(|(change, _)| is_new(change)).count();
+    // Who was rejected is not at the service either.
+    let new = (created + plan.dropped.iter().filter(is_new).count()) as u64;
     let unclear = plan.held.iter().filter(|held| held.change.is_none()).count() as u64;
     (new, plan.records.saturating_sub(new + unclear))
 }

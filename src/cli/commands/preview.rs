@@ -32,7 +32,8 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, F
     let key = key.transpose()?;
     let next = peek(job, None, &Clock::system())?;
     let (clock, logins) = (Clock::system(), RefusedLogins::of_a_run(config.state.home.spill_dir()));
-    let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());
+    let scratch = session::scratch(&config);
+    let access = Access::of_a_person(&clock, &logins, &scratch);
     let seen = next.job().map(|job| look(ui, job, access, key.as_ref(), args.limit)).transpose()?;
     let (seen, from) = seen.unwrap_or_default();
     if ui.json {

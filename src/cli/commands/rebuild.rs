@@ -37,7 +37,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             ))
             .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
     }
-    let Rebuilt { known, leaving, queued, held, removals, rejections, approvals, unknown } = seen.unwrap_or_default();
+    let Rebuilt { known, leaving, queued, held, limited, rejections, approvals, unknown } = seen.unwrap_or_default();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -63,7 +63,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         if let Some(error) = &damage {
             ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
         }
-        let (known, held) = (known - leaving, held - removals);
+        let (known, held) = (known - leaving, held - limited);
         ui.line(format!(
             "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
             counted(approvals, "approval", "approvals")
@@ -72,7 +72,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
             counted(rejections, "rejection", "rejections"),
             people(leaving),
-            counted(removals, "removal", "removals"),
+            counted(limited, "change", "changes"),
             counted(unknown, "create", "creates")
         ));
     }

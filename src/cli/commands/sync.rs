@@ -150,7 +150,11 @@ pub(crate) fn lines(ui: &Ui, report: &Report) {
     );
     if report.status == Status::Held && counts.held > 0 {
         let job = &report.name;
-        ui.line(format!("  see `rosterd plan {job}`, then `rosterd approve {job}` or `rosterd reject {job}`"));
+        let decide = match report.held.iter().any(|(_, reason)| reason.can_be_approved()) {
+            true => format!(", then `rosterd approve {job}` or `rosterd reject {job}`"),
+            false => "; there is nothing to approve, but something to mend or to wait for".to_owned(),
+        };
+        ui.line(format!("  see `rosterd plan {job}`{decide}"));
     }
 }
 

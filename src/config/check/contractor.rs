@@ -12,7 +12,7 @@ use crate::mapping::{LeaverOptions, Options};
 use crate::plan::{LeaverAction, Leavers, Limit, Limits};
 use crate::record::Target;
 
-const ORGANIZATION: &str = "org.";
+const ORGANIZATION: &str = Target::ORGANIZATION_PREFIX;
 const MEMBERSHIP: &str = "membership.";
 
 /// What a job says about the organizations and memberships of its people, taken out of what it says about themselves.

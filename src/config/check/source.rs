@@ -122,6 +122,7 @@ fn inbox(source: &Section<'_>, options: &Options) -> Option<inbox::Options> {
         size_max: options.size_max,
         kept: inbox::Options::KEPT,
         doubt: None,
+        reads: inbox::Reads::default(),
     })
 }
 

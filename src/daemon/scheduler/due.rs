@@ -20,6 +20,7 @@ use std::time::Duration;
 
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::clock_reading::ClockReading;
 use crate::config::{Job, Schedule};
@@ -52,9 +53,18 @@ pub struct Timed {
 impl Timed {
     /// A job of the configuration whose times were served up to `served`; `None` where it never ran by its schedule.
     pub fn new(job: &Job, served: Option<Timestamp>) -> Self {
-        let schedule = job.schedule.clone().map(|schedule| (schedule, job.time_zone.clone()));
+        let schedule = job.schedule.clone().or_else(|| hourly(job));
+        let schedule = schedule.map(|schedule| (schedule, job.time_zone.clone()));
         Self { name: job.name.clone(), targets: reconcile::needed(job), schedule, served }
     }
+}
+
+/// When an inbox without a schedule is looked at though no file comes, for what comes due by itself: a first or last day, the end
+/// of a grace, a whole listing. Each has a minute of its own, so that many accounts do not come at once.
+fn hourly(job: &Job) -> Option<Schedule> {
+    let inbox = job.inbox.as_ref()?;
+    let place = format!("{}\n{}", inbox.dir.display(), job.name);
+    format!("{} * * * *", xxh3_64(place.as_bytes()) % 60).parse().ok()
 }
 
 /// How a run ended, for the schedule.

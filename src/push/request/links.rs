@@ -44,7 +44,7 @@ impl Push<'_> {
                 }
                 Err(_) => Value::Empty,
             },
-            Target::Holder => pair(&["certification", "record_type", "holder"].map(text)),
+            Target::Holder => pair(&Target::HOLDER_LINKS.map(text)),
             Target::Staff | Target::Contractor | Target::Organization => return Ok(fields),
         };
         fields.insert(Target::COMPOSITE.into(), found);

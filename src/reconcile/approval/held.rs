@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
+use crate::config::Mode;
 use crate::plan::{self, Decided, Guarded, Held, HoldReason, Judged, Outline, RemoteDigest, Verdict, Writes};
 use crate::queue::{self, Undo};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, DesiredState, JobName, Key, RemoteId};
+use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata, Values};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -42,6 +43,23 @@ pub struct PendingApproval {
     /// new person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<RemoteId>,
+    /// What a file of changes said where there is nothing to approve: it does not say it a second time, so each run looks at
+    /// it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub record: Option<KeptRecord>,
+    /// What is held instead once a person rejects it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Box<Self>>,
+}
+
+/// A record of an earlier file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeptRecord {
+    /// The mapping by which it was made: by another one it would be another record.
+    pub(crate) mapping: String,
+    pub(crate) fields: Values,
+    #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
+    pub(crate) marks: RowMetadata,
 }
 
 /// The held changes of a job, by key.
@@ -67,16 +85,19 @@ pub(crate) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, De
 }
 
 /// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
-/// though the change that it was made for is not the one that is held now.
+/// though the change that it was made for is not the one that is held now. Only who was asked who the record is has said so:
+/// `unasked` are the keys whose approval answered something else.
 pub(crate) fn decided(
     held: Vec<Held<Outline>>,
     writes: Writes,
     verdicts: &BTreeMap<Key, Verdict>,
+    unasked: &BTreeSet<Key>,
 ) -> (Guarded<Outline>, BTreeSet<Key>) {
     let mut guarded = Guarded::default();
     let mut in_force = BTreeSet::new();
     for mut one in held {
-        let verdict = verdicts.get(&one.key);
+        let is_unasked = |verdict: &&Verdict| matches!(verdict, Verdict::Approved(_)) && unasked.contains(&one.key);
+        let verdict = verdicts.get(&one.key).filter(|verdict| !is_unasked(verdict));
         let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
             held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
         };
@@ -132,8 +153,8 @@ pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &HoldReason) {
 pub(crate) fn replace(
     store: &Store,
     batch: &mut Batch,
-    prepared: &JobPlan,
-    keep: impl Fn(&Key) -> bool,
+    (prepared, mode): (&JobPlan, Mode),
+    keep: impl Fn(&Key, &PendingApproval) -> bool,
     state: &mut JobState,
 ) -> Result<BTreeMap<Key, PendingApproval>, Error> {
     let job = &prepared.job;
@@ -143,7 +164,7 @@ pub(crate) fn replace(
     HELD.each(store, job, |key, held| {
         before.insert(key.clone(), held.approvable());
         doubts.extend(held.doubt.map(|doubt| (key.clone(), doubt)));
-        if held.undo.is_some() || keep(&key) {
+        if held.undo.is_some() || keep(&key, &held) {
             kept.insert(key, held);
         }
     })?;
@@ -168,10 +189,11 @@ pub(crate) fn replace(
     for held in now.values() {
         let mut batch = Batch::default();
         let doubt = doubts.get(&held.key).copied();
-        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, prepared, doubt)?);
+        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, (prepared, mode), doubt)?);
         bulk.add(batch)?;
     }
     bulk.commit()?;
+    kept.retain(|key, _| !now.contains_key(key));
     Ok(kept)
 }
 
@@ -179,17 +201,17 @@ pub(crate) fn replace(
 pub(crate) fn replace_some(
     store: &Store,
     batch: &mut Batch,
-    replaced: impl Fn(&Key) -> bool,
-    prepared: &JobPlan,
+    replaced: impl Fn(&Key, &PendingApproval) -> bool,
+    (prepared, mode): (&JobPlan, Mode),
     state: &mut JobState,
 ) -> Result<(), Error> {
     let job = &prepared.job;
-    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && replaced(key)) {
+    for (key, _) in held(store, job)?.iter().filter(|(key, held)| held.undo.is_none() && replaced(key, held)) {
         HELD.remove(batch, job, key);
     }
     for held in &prepared.held {
         let doubt = HELD.get(store, job, &held.key)?.and_then(|held| held.doubt);
-        add(batch, job, &held.key, &PendingApproval::of(held, prepared, doubt)?, state);
+        add(batch, job, &held.key, &PendingApproval::of(held, (prepared, mode), doubt)?, state);
     }
     Ok(())
 }
@@ -232,22 +254,50 @@ pub(crate) fn prune(
     }
 }
 
+impl KeptRecord {
+    /// What the read said of a key.
+    fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
+        let Some(row) = prepared.updates.digests.row(key) else { return Ok(None) };
+        let (Record { fields, .. }, marks) = row.open(&prepared.spill)?;
+        Ok(Some(Self { mapping: prepared.updates.mapping.clone(), fields, marks }))
+    }
+}
+
 impl PendingApproval {
     /// What is held; `doubt` is the entity that it may be, as an earlier run found.
-    fn of(held: &Held<Outline>, prepared: &JobPlan, doubt: Option<RemoteId>) -> Result<Self, spool::Error> {
+    fn of(
+        held: &Held<Outline>,
+        (prepared, mode): (&JobPlan, Mode),
+        doubt: Option<RemoteId>,
+    ) -> Result<Self, spool::Error> {
         let change = held.change.as_ref().map(|change| prepared.spill.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
         let seen = id.zip(prepared.updates.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
         // Where a rejection makes it a new person, it may be another.
         let doubt = id.filter(|_| held.other.is_some()).or(doubt);
-        Ok(Self { seen, part_of, doubt, ..Self::new(change, &held.reason, None) })
+        let other =
+            held.other.as_ref().map(|other| Self::of(other, (prepared, mode), doubt)).transpose()?.map(Box::new);
+        let is_kept = mode == Mode::Changes && change.is_none() && !held.reason.is_found_again();
+        let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
+        Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
     }
 
     /// What was approved and is to be looked at again, as it is queued.
     pub(crate) fn again(wish: DesiredState, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
         let (action, digest) = (Some(wish.action), wish.digest());
-        Self { action, wish: digest, change: Some(wish), undo: None, reason, part_of: None, seen, doubt: None }
+        Self {
+            action,
+            wish: digest,
+            change: Some(wish),
+            undo: None,
+            reason,
+            part_of: None,
+            seen,
+            doubt: None,
+            record: None,
+            other: None,
+        }
     }
 
     /// A change that waits, or something to mend.
@@ -261,7 +311,14 @@ impl PendingApproval {
             part_of: None,
             seen: None,
             doubt: None,
+            record: None,
+            other: None,
         }
+    }
+
+    /// Whether its person would leave.
+    pub(crate) fn leaves(&self) -> bool {
+        self.action == Some(Action::Delete) || self.change.as_ref().is_some_and(DesiredState::leaves)
     }
 
     /// The wish that can be approved.
@@ -277,7 +334,7 @@ mod tests {
     use super::*;
     use crate::plan::{Change, Deltas};
     use crate::reconcile::model::testing;
-    use crate::record::{RowMetadata, Value, Values};
+    use crate::record::Value;
 
     const KEYS: usize = 5;
 
@@ -303,6 +360,56 @@ mod tests {
         wanted.iter().map(one).collect()
     }
 
+    #[test]
+    fn what_a_verdict_makes_of_a_record_that_may_be_somebody_or_a_new_person() {
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum Comes {
+            Sent(u8),
+            Waits(u8),
+            Rejected(u8),
+        }
+        use Comes::{Rejected, Sent, Waits};
+        let dir = tempfile::tempdir().unwrap();
+        let config = testing::config(dir.path(), "\"employee_id\"", "");
+        let (job, store) = (&config.jobs[0], Store::open(&config.state.home).unwrap());
+        let plan = JobPlan::nothing(job, &store);
+        let held = |title: u8, other: Option<Box<Held<Outline>>>| Held {
+            key: key(1),
+            reason: HoldReason::NeedsOwnKey,
+            change: Some(plan.spill.put(change(1, title)).unwrap()),
+            other,
+        };
+        let wish = |title: u8| change(1, title).wish.digest();
+        // Matched, the first is wanted; as a new person, the second. The verdict; what comes of it, with or without writes; and
+        // whether it stays in force for a change that it was not made for.
+        for (verdict, expected, off, stays) in [
+            (None, Waits(1), Waits(1), false),
+            (Some(Verdict::Approved(wish(1))), Sent(1), Waits(1), false),
+            (Some(Verdict::Rejected(wish(1))), Waits(2), Waits(2), true),
+            (Some(Verdict::Approved(wish(2))), Sent(2), Waits(2), false),
+            (Some(Verdict::Rejected(wish(2))), Rejected(2), Rejected(2), false),
+            (Some(Verdict::Approved(wish(3))), Waits(1), Waits(1), false),
+            (Some(Verdict::Rejected(wish(3))), Waits(1), Waits(1), false),
+        ] {
+            let verdicts: BTreeMap<Key, Verdict> = verdict.iter().map(|verdict| (key(1), *verdict)).collect();
+            for (writes, expected) in [(Writes::Auto, expected), (Writes::Off, off)] {
+                let one = held(1, Some(Box::new(held(2, None))));
+                let (guarded, in_force) = decided(vec![one.clone()], writes, &verdicts, &BTreeSet::new());
+                let title = |change: &Outline| if change.wish() == wish(1) { 1 } else { 2 };
+                let sent = guarded.go.iter().map(|change| Sent(title(change)));
+                let waits = guarded.held.iter().filter_map(|held| Some(Waits(title(held.change.as_ref()?))));
+                let rejected = guarded.rejected.iter().map(|change| Rejected(title(change)));
+                let found: Vec<Comes> = sent.chain(waits).chain(rejected).collect();
+                assert_eq!(found, [expected], "{verdict:?} {writes:?}");
+                assert!(guarded.go.iter().all(Judged::is_approved));
+                assert_eq!(in_force.contains(&key(1)), stays, "{verdict:?} {writes:?}");
+                // Who released it for another reason was not asked who it is.
+                let (guarded, _) = decided(vec![one], writes, &verdicts, &BTreeSet::from([key(1)]));
+                assert!(guarded.go.is_empty(), "{verdict:?} {writes:?}");
+            }
+        }
+    }
+
     fn wanted() -> impl Strategy<Value = Wanted> {
         proptest::collection::btree_map(0..KEYS, proptest::option::of(0u8..2), 0..KEYS)
     }
@@ -324,10 +431,11 @@ mod tests {
                 plan.held = held_set(&plan, &wanted);
                 let mut batch = Batch::default();
                 let number = state.held_set;
-                let stays = |key: &Key| stay.iter().any(|number| self::key(*number) == *key);
-                let kept = replace(&store, &mut batch, &plan, stays, &mut state).unwrap();
+                let stays = |key: &Key, _: &PendingApproval| stay.iter().any(|number| self::key(*number) == *key);
+                let kept = replace(&store, &mut batch, (&plan, Mode::Full), stays, &mut state).unwrap();
                 let there = |wanted: &Wanted| wanted.keys().copied().collect::<BTreeSet<usize>>();
-                let expected_kept = there(&model).intersection(&stay).map(|number| key(*number)).collect::<BTreeSet<_>>();
+                let stayed = there(&model).intersection(&stay).copied().collect::<BTreeSet<usize>>();
+                let expected_kept = stayed.difference(&there(&wanted)).map(|number| key(*number)).collect::<BTreeSet<_>>();
                 prop_assert_eq!(kept.keys().cloned().collect::<BTreeSet<_>>(), expected_kept);
                 store.commit(batch).unwrap();
 

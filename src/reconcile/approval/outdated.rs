@@ -1,6 +1,6 @@
 //! Approvals of changes that are not any more what was shown.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::held;
 use super::remote_digest::{remote, seen};
@@ -19,6 +19,8 @@ pub(crate) struct Decisions {
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Those who changed at the service since the change was shown that a person approved, with what they are now.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
+    /// Those whose verdict does not say who their record is.
+    pub(crate) unasked: BTreeSet<Key>,
 }
 
 /// Tells approvals that count from those that are void by now.
@@ -29,7 +31,7 @@ pub(crate) fn decided(
     store: &Store,
     narrow: &KeyFilter,
 ) -> Result<Decisions, Error> {
-    let mut in_force = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new() };
+    let mut in_force = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new(), unasked: BTreeSet::new() };
     for (key, decided) in held::decisions(store, &job.name)? {
         if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
             let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
@@ -40,6 +42,7 @@ pub(crate) fn decided(
                 continue;
             }
         }
+        in_force.unasked.extend((!decided.is_answer).then(|| key.clone()));
         in_force.verdicts.insert(key, decided.verdict);
     }
     Ok(in_force)

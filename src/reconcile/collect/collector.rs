@@ -9,9 +9,10 @@ use super::duplicates::{Choice, choose};
 use super::row_finder::RowFinder;
 use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::{Present, is_another_person};
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -41,6 +42,8 @@ pub(crate) struct CollectedRows {
     lines: Vec<u32>,
     /// The rows that count from a later day on, with that day.
     early: Vec<(u64, Key, Date)>,
+    /// Whose records are those of earlier files.
+    pub(crate) earlier: BTreeSet<Key>,
     /// What few candidates have, by their entries in the spill.
     rare: BTreeMap<SpillOffset, Rare>,
 }
@@ -57,8 +60,15 @@ impl CollectedRows {
         for one in &self.candidates {
             rows.push((one.line(spill)?, one.key.clone(), RowCounts::Now));
         }
+        // What an earlier file said is in no row of this one.
+        rows.retain(|(line, ..)| *line > 0);
         rows.sort();
         Ok(rows)
+    }
+
+    /// The keys whose rows do not count yet.
+    pub(crate) fn early_keys(&self) -> impl Iterator<Item = &Key> {
+        self.early.iter().map(|(_, key, _)| key)
     }
 
     /// The first day on which the row of a candidate comes to something else.
@@ -90,6 +100,8 @@ pub(crate) struct Collector<'a> {
     /// With the lines of their rows, which entries of a directory do not show.
     rejected: Vec<(u64, Rejected)>,
     present: Present,
+    /// Whose records are those of earlier files.
+    earlier: BTreeSet<Key>,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
     read: Option<Read>,
@@ -109,6 +121,7 @@ impl<'a> Collector<'a> {
             early: BTreeSet::new(),
             early_rows: Vec::new(),
             rejected: Vec::new(),
+            earlier: BTreeSet::new(),
             present: Present::none(index),
             lines: vec![0; index.len()],
             read: None,
@@ -163,7 +176,29 @@ impl<'a> Collector<'a> {
             return Err(error.into());
         }
         self.read = Some(read?);
+        if job.mode == Mode::Changes {
+            self.add_earlier(context.store, &fingerprint::of_mapping(job, mapping))?;
+        }
         Ok(self)
+    }
+
+    /// Adds what earlier files of changes said and what could not be decided on, where this one does not say something else.
+    fn add_earlier(&mut self, store: &Store, mapping: &str) -> Result<(), Error> {
+        let mut said: BTreeSet<&Key> = self.candidates.iter().map(|candidate| &candidate.key).collect();
+        said.extend(self.left.keys().chain(&self.early));
+        said.extend(self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()));
+        let is_unchanged = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0);
+        let mut records = Vec::new();
+        HELD.each(store, &self.job.name, |key, held| {
+            let record = held.record.filter(|record| record.mapping == mapping);
+            records.extend(record.filter(|_| !said.contains(&key) && !is_unchanged(&key)).map(|record| (key, record)));
+        })?;
+        for (key, record) in records {
+            let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
+            self.earlier.insert(key.clone());
+            self.candidates.push(Candidate { key, place });
+        }
+        Ok(())
     }
 
     fn note_unchanged(&mut self, at: usize, line: u64) {
@@ -234,7 +269,7 @@ impl<'a> Collector<'a> {
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
-                _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), &job.seed_only, spill)?,
+                _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
             };
             match choice {
                 Choice::Correlation => continue,
@@ -276,6 +311,7 @@ impl<'a> Collector<'a> {
             strays,
             lines: self.lines,
             early: self.early_rows,
+            earlier: self.earlier,
             rare: self.rare,
         })
     }

@@ -2,10 +2,11 @@
 
 use smol_str::SmolStr;
 
+use crate::config::Job;
 use crate::plan::is_another_person;
 use crate::reconcile::model::candidate::{Candidate, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
-use crate::record::{Number, Value, Values};
+use crate::record::{Number, Target, Value, Values};
 use crate::snapshot::SyncedRecord;
 use crate::spool;
 
@@ -24,10 +25,13 @@ type Opened = (Candidate, Values, Option<Number>);
 
 /// Chooses among the rows of one key, of which there is at least one. `unchanged` is the unchanged row of this key, by
 /// its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
+///
+/// What that row holds is known by what was sent of it, which differs from it where the service knows a value by another name: then
+/// another row that may be equal counts in its place, and is looked at as any row that changed.
 pub(crate) fn choose(
     rows: Vec<Candidate>,
     unchanged: Option<(u64, Option<SyncedRecord>)>,
-    seed_only: &[SmolStr],
+    job: &Job,
     spill: &ChangeSpill,
 ) -> Result<Choice, spool::Error> {
     let mut opened: Vec<Opened> = Vec::new();
@@ -46,17 +50,17 @@ pub(crate) fn choose(
     let old = old.flatten();
     let stands = unchanged.filter(|_| !decides || old == best);
     let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| !decides || *preference == best).collect();
-    let equal = match (&stands, rows.first()) {
-        (_, None) => true,
-        (None, Some((_, first, _))) => rows.iter().all(|(_, fields, _)| fields == first),
-        (Some((_, known)), Some(_)) => {
-            rows.iter().all(|(_, fields, _)| known.as_ref().is_some_and(|known| is_as_sent(fields, known, seed_only)))
-        }
+    let are_equal = rows.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let likeness = |known: &Option<SyncedRecord>| {
+        let likeness = |(_, fields, _): &Opened| Likeness::of(fields, known.as_ref(), job);
+        rows.iter().map(likeness).max().unwrap_or(Likeness::Equal)
     };
-    Ok(match stands {
-        _ if !equal => return unclear(rows, stands, spill),
-        Some(_) => Choice::Correlation,
-        None => rows.drain(..).next().map_or(Choice::Correlation, |(row, _, _)| Choice::Row(row)),
+    Ok(match stands.as_ref().map(|(_, known)| likeness(known)) {
+        Some(Likeness::Equal) => Choice::Correlation,
+        None | Some(Likeness::Unknown) if are_equal => {
+            rows.drain(..).next().map_or(Choice::Correlation, |(row, _, _)| Choice::Row(row))
+        }
+        _ => return unclear(rows, stands, spill),
     })
 }
 
@@ -74,12 +78,35 @@ fn unclear(
 /// Whether all rows of a key name one person: to prefer one of two people would lose the other.
 fn are_one_person(rows: &[Opened], unchanged: Option<&(u64, Option<SyncedRecord>)>) -> bool {
     let sent = unchanged.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
+    let sent = sent.filter(|sent| !sent.is_empty());
     let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
     rows.iter().all(|(_, fields, _)| !is_another_person(named, fields))
 }
 
-fn is_as_sent(fields: &Values, known: &SyncedRecord, seed_only: &[SmolStr]) -> bool {
-    let sent = |field: &str| known.sent.get(field).unwrap_or(&Value::Empty);
-    fields.iter().all(|(field, value)| seed_only.contains(field) || value == sent(field))
+/// How a row compares to an unchanged one, the least alike last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Likeness {
+    Equal,
+    /// What was sent of the unchanged one does not tell.
+    Unknown,
+    Different,
+}
+
+impl Likeness {
+    fn of(fields: &Values, known: Option<&SyncedRecord>, job: &Job) -> Self {
+        // Nothing is sent of an organization that another job keeps.
+        let Some(known) = known.filter(|known| !known.sent.is_empty()) else { return Self::Unknown };
+        let likeness = |(field, value): (&SmolStr, &Value)| {
+            let sent = known.sent.get(field).unwrap_or(&Value::Empty);
+            let is_link = || job.mapping.target == Target::Holder && Target::HOLDER_LINKS.contains(&field.as_str());
+            match value {
+                _ if value == sent || job.seed_only.contains(field) => Self::Equal,
+                // Of a link, the id was sent; of a checkbox, 1 or 0.
+                _ if is_link() || value.ticked().is_some_and(|ticked| sent.as_text() == Some(ticked)) => Self::Unknown,
+                _ => Self::Different,
+            }
+        };
+        fields.iter().map(likeness).max().unwrap_or(Self::Equal)
+    }
 }

@@ -10,8 +10,10 @@ use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::state_updates::RowIs;
 use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
+use crate::source::inbox::Reads;
 use crate::store::{self, Batch, Store};
 
 /// Changes that an earlier process sent and whose fate is unknown; everything else in the queue is planned again.
@@ -35,6 +37,8 @@ pub(crate) struct Committed {
     pub(crate) tickets: Vec<Ticket>,
     /// What waits besides what the plan holds: what earlier files of changes left, and void approvals.
     pub(crate) waits: Vec<(Key, HoldReason)>,
+    /// What is worth knowing.
+    pub(crate) notes: Vec<String>,
 }
 
 /// Stores what the plan found and wants: who is gone, then what is to be sent, then what is held and decided. A run that
@@ -43,10 +47,12 @@ pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilte
     let commit = Commit { store, job, plan, filter };
     commit.save_leavers()?;
     let mut before = commit.sort_queue()?;
-    let outdated = std::mem::take(&mut before.outdated);
-    let tickets = commit.enqueue(before)?;
-    let waits = commit.save_approvals(&outdated)?;
-    Ok(Committed { tickets, waits })
+    let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
+    let mut notes = Vec::new();
+    let tickets = commit.enqueue(before, &mut notes)?;
+    let mut waits = commit.save_approvals(&outdated)?;
+    waits.extend(unwritten.into_iter().map(|key| (key, HoldReason::WritesOff)));
+    Ok(Committed { tickets, waits, notes })
 }
 
 /// The plan of one part of a job on its way to the disk.
@@ -68,12 +74,27 @@ struct Earlier {
     carried: Vec<Key>,
     /// Approved, and to be looked at again.
     outdated: Vec<Key>,
+    /// Not sent since the job does not write.
+    unwritten: Vec<Key>,
 }
 
 impl Commit<'_> {
-    /// Whether the run says what becomes of a record.
-    fn judges(&self, key: &Key) -> bool {
-        self.plan.updates.judged_all || self.plan.updates.digests.has(key)
+    /// Whether the run says what becomes of a record. A row that needs nothing says so too; one that can't be used says only
+    /// that its person is there.
+    fn judges(&self, key: &Key, removes: bool) -> bool {
+        let updates = &self.plan.updates;
+        let says = || updates.there.get(key).is_some_and(|row| removes || *row == RowIs::Usable);
+        updates.judged_all || updates.digests.has(key) || (self.filter.has(key) && says())
+    }
+
+    /// Whether the run reads what says who leaves.
+    fn has_list(&self) -> bool {
+        self.job.inbox.as_ref().is_none_or(|inbox| inbox.reads != Reads::Nothing)
+    }
+
+    /// Whether a person stays until another job has them.
+    fn is_moving(&self, key: &Key) -> bool {
+        self.plan.moving.iter().any(|(moving, _)| moving == key)
     }
 
     fn save_leavers(&self) -> Result<(), Error> {
@@ -96,6 +117,7 @@ impl Commit<'_> {
         let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
         let mut again = Vec::new();
         queue::briefs(self.store, &self.job.name, |old| match self.fate(&old, go.contains_key(&old.key)) {
+            EntryFate::Stays if self.is_unwritten(&old) => earlier.unwritten.push(old.key),
             EntryFate::Stays => {}
             EntryFate::Compared => again.push(old.key),
             EntryFate::Carried => earlier.carried.push(old.key),
@@ -114,12 +136,20 @@ impl Commit<'_> {
         Ok(earlier)
     }
 
+    /// Whether nothing keeps a change from being sent but that the job does not write.
+    fn is_unwritten(&self, old: &Brief) -> bool {
+        let waits = self.job.writes == Writes::Off && old.state == State::Waiting;
+        waits && self.job.mode == Mode::Changes && !self.plan.go.iter().any(|change| change.key == old.key)
+    }
+
     fn fate(&self, old: &Brief, is_wanted: bool) -> EntryFate {
         let now = Circumstances {
             is_wanted,
             is_asked: self.filter.has(&old.key),
-            is_judged: self.judges(&old.key),
+            is_judged: self.judges(&old.key, old.action == Action::Delete),
             is_outdated: self.plan.updates.outdated.contains_key(&old.key),
+            is_let_go: self.plan.updates.forgotten.iter().any(|(key, _)| *key == old.key),
+            may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
             may_write: self.job.writes != Writes::Off,
         };
@@ -127,8 +157,20 @@ impl Commit<'_> {
     }
 
     /// Puts what is wanted into the queue, and returns all of it that is to be sent.
-    fn enqueue(&self, earlier: Earlier) -> Result<Vec<Ticket>, Error> {
-        let carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
+    fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<Vec<Ticket>, Error> {
+        let mut carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
+        for change in carried.extract_if(.., |change| change.wish.action == Action::Delete).collect::<Vec<_>>() {
+            let owner = change.wish.id.map(|id| Owner::of(self.store, change.target, id)).transpose()?.flatten();
+            match owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+                // The person got another key while it waited.
+                Some(owner) => {
+                    queue::remove(&mut earlier.removed, &self.job.name, &change.key);
+                    let Owner { job, key } = owner;
+                    notes.push(format!("{} is not removed: the person is key {key} of job {job} by now", change.key));
+                }
+                None => carried.push(change),
+            }
+        }
         let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
         let go = self.plan.go.iter();
         let mut wanted: Vec<&Outline> = go.filter(|change| !earlier.refused.contains(&change.key)).collect();
@@ -154,19 +196,27 @@ impl Commit<'_> {
         let _alone = store.deciding();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
-        // A file of changes says nothing of those who are not in it: what is held of them stays.
-        let keep = |key: &Key| job.mode == Mode::Changes && !self.judges(key);
+        // A file of changes says nothing of those who are not in it: what is held of them stays. So do the leavers that are held,
+        // where the read does not prove who is absent.
+        // What waits for something else than a person is found again by each run.
+        let keep = |key: &Key, held: &PendingApproval| {
+            let leaves = held.leaves();
+            let is_decided = held.action.is_some() || !held.reason.is_found_again();
+            (job.mode == Mode::Changes || leaves) && !self.judges(key, leaves) && is_decided
+        };
         if filter.is_narrow() {
-            held::replace_some(store, &mut batch, |key| filter.has(key) && !keep(key), plan, &mut state)?;
+            let is_replaced = |key: &Key, held: &PendingApproval| filter.has(key) && !keep(key, held);
+            held::replace_some(store, &mut batch, is_replaced, (plan, job.mode), &mut state)?;
         } else {
-            let kept = held::replace(store, &mut batch, plan, keep, &mut state)?;
+            let kept = held::replace(store, &mut batch, (plan, job.mode), keep, &mut state)?;
+            let is_limited = plan.held.iter().map(|held| &held.reason).chain(kept.values().map(|held| &held.reason));
+            state.partly_decided &= is_limited.into_iter().any(HoldReason::is_limit);
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
             if updates.mapping_settled || state.mapping.is_empty() {
                 state.mapping.clone_from(&updates.mapping);
             }
             state.copies = updates.copies.unwrap_or(state.copies);
             state.found.clone_from(&updates.file);
-            state.partly_decided &= plan.held.iter().any(|held| held.reason.is_limit());
         }
         state.shown.clone_from(&updates.shown);
         state.lookups.clone_from(&updates.lookups);
@@ -193,7 +243,7 @@ impl Commit<'_> {
         let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));
         let wanted: BTreeMap<Key, u64> = decided.map(|change| (change.key.clone(), change.wish())).collect();
         held::prune(batch, &self.job.name, &updates.verdicts, &wanted, |key| {
-            (self.judges(key) || updates.there.contains(key)) && !updates.in_force.contains(key)
+            (self.judges(key, false) || updates.there.contains_key(key)) && !updates.in_force.contains(key)
         });
     }
 }
@@ -224,6 +274,10 @@ struct Circumstances {
     is_judged: bool,
     /// What was approved of it is to be looked at again.
     is_outdated: bool,
+    /// Its entity is another job's by now.
+    is_let_go: bool,
+    /// It is no removal, or nothing says that its person is to stay.
+    may_leave: bool,
     /// The job's files hold changes only.
     of_changes: bool,
     /// The job may write.
@@ -244,7 +298,11 @@ impl EntryFate {
             _ if undoes && (is_parked || !now.is_asked || !now.may_write) => Self::Stays,
             _ if undoes => Self::Carried,
             State::Waiting if now.of_changes && !now.is_judged => {
-                if now.is_outdated {
+                if now.is_let_go {
+                    Self::Removed
+                } else if !now.is_asked || !now.may_write || !now.may_leave {
+                    Self::Stays
+                } else if now.is_outdated {
                     Self::Outdated
                 } else {
                     Self::Carried
@@ -286,7 +344,7 @@ pub(crate) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, Strin
 mod tests {
     use super::*;
 
-    /// Circumstances by their letters: `w`anted, `a`sked, `j`udged, `o`utdated, of `c`hanges; `-` may not write.
+    /// Circumstances by their letters: `w`anted, `a`sked, `j`udged, `o`utdated, of `c`hanges, let `g`o; `-` may not write, `s`tays.
     fn circumstances(letters: &str) -> Circumstances {
         let has = |letter| letters.contains(letter);
         Circumstances {
@@ -294,6 +352,8 @@ mod tests {
             is_asked: has('a'),
             is_judged: has('j'),
             is_outdated: has('o'),
+            is_let_go: has('g'),
+            may_leave: !has('s'),
             of_changes: has('c'),
             may_write: !has('-'),
         }
@@ -317,6 +377,10 @@ mod tests {
             // A file of changes says nothing of those who are not in it.
             (update, State::Waiting, false, "ac", EntryFate::Carried),
             (update, State::Waiting, false, "aco", EntryFate::Outdated),
+            (update, State::Waiting, false, "ac-", EntryFate::Stays),
+            (update, State::Waiting, false, "acs", EntryFate::Stays),
+            (update, State::Waiting, false, "acg", EntryFate::Removed),
+            (update, State::Waiting, false, "c", EntryFate::Stays),
             (update, State::Waiting, false, "acoj", EntryFate::Removed),
             (update, sent(), false, "ac", EntryFate::Removed),
             // A create of unknown fate is never given up.

@@ -49,6 +49,8 @@ pub(crate) struct Classified {
     pub(crate) claimed: BTreeSet<RemoteId>,
     /// Fields that were edited at the service and stay so, by key, if the job names them.
     pub(crate) drift: BTreeMap<Key, Vec<String>>,
+    /// Known people that another record may be, under a mistyped key.
+    pub(crate) mistaken: BTreeSet<Key>,
     /// Those whose photo is gone from the source and stays at the service.
     pub(crate) photos_left: BTreeSet<Key>,
     /// Of organizations that another job owns: what this job would have otherwise, by that job and key.
@@ -69,16 +71,18 @@ pub(crate) fn classify(
     for (at, candidate) in context.candidates.iter().enumerate() {
         if at % READ_AHEAD == 0 {
             let last = context.candidates.len().min(at + READ_AHEAD);
-            let (claims, all) = (&classifier.claims, classifier.names.concern());
+            let (claims, all) = (&classifier.claims, classifier.looks_at_all());
             let asked = || (at..last).filter(|at| all || narrow.has(&context.candidates[*at].key));
             context.store.read_ahead(|next| asked().for_each(|at| claims.will_get(next, at, context)))?;
         }
         if narrow.has(&candidate.key) {
             classifier.one(at, candidate, remember)?;
-        } else if classifier.names.concern() {
-            // Their names may come from those who are asked for, or go to them.
+        } else if classifier.looks_at_all() {
+            // Their names may come from those who are asked for, go to them, or be the same.
             let (record, _) = candidate.open(context.spill)?;
-            classifier.names.note(at, &record, &classifier.found(at)?);
+            let found = classifier.found(at)?;
+            classifier.names.note(at, &record, &found);
+            classifier.people.note(at, &record, &found);
         }
     }
     classifier.finish()
@@ -134,6 +138,11 @@ impl<'a> Classifier<'a> {
         })
     }
 
+    /// Whether the records that are not asked for say something about those that are.
+    fn looks_at_all(&self) -> bool {
+        self.names.concern() || self.people.concern()
+    }
+
     fn one(&mut self, at: usize, candidate: &Candidate, remember: &mut Remember<'_>) -> Result<(), Error> {
         let Some(valid) = self.validate(candidate)? else { return Ok(()) };
         let correlation = self.correlate(at, &valid)?;
@@ -171,7 +180,7 @@ impl<'a> Classifier<'a> {
     fn validate(&mut self, candidate: &Candidate) -> Result<Option<Valid>, Error> {
         let (mut record, marks) = candidate.open(self.context.spill)?;
         let line = match self.context.job.source.has_lines() {
-            true => Some(candidate.line(self.context.spill)?),
+            true => Some(candidate.line(self.context.spill)?).filter(|line| *line > 0),
             false => None,
         };
         let bad_before = self.result.bad_values.len();
@@ -181,7 +190,8 @@ impl<'a> Classifier<'a> {
         };
         let has_bad_values = self.result.bad_values.len() > bad_before;
         let pair = record.fields.remove(Target::COMPOSITE);
-        match (self.context.doubt_of_member(&record), fault) {
+        let doubt = self.context.doubt_of_member(&record).or_else(|| self.context.doubt_of_organization(&record));
+        match (doubt, fault) {
             (Some(Doubt::Held(reason)), _) => {
                 self.result.held.push(Held { key: record.key, reason, change: None, other: None });
             }
@@ -219,6 +229,14 @@ impl<'a> Classifier<'a> {
             {
                 Correlation::Vanished { known }
             }
+            // A certificate of someone who was made again is that of an id that is gone.
+            Correlation::Mine { known, entity }
+                if context.rules.target == Target::Holder
+                    && valid.is_of_others(&entity)
+                    && context.resolver.is_orphan(&entity)? =>
+            {
+                Correlation::Vanished { known }
+            }
             found => found,
         })
     }
@@ -247,8 +265,13 @@ impl<'a> Classifier<'a> {
             Correlation::Doubtful { entity, .. } => {
                 result.claimed.insert(entity.id);
                 self.doubted.extend(named_by(&valid.record.fields));
+                let owner = context.owner(entity.id, key)?.filter(|owner| owner.job == context.job.name);
+                result.mistaken.extend(owner.map(|owner| owner.key));
             }
-            Correlation::Unclear(_) => self.doubted.extend(named_by(&valid.record.fields)),
+            Correlation::Unclear(unclear) => {
+                self.doubted.extend(named_by(&valid.record.fields));
+                result.mistaken.extend(unclear.owner(context.job.name.as_str()).cloned());
+            }
             Correlation::Matched { by, entity } => {
                 *result.matched_by.entry(by.to_string()).or_default() += 1;
                 result.matched.push(entity.id);

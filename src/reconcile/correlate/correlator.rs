@@ -8,12 +8,12 @@ use smol_str::SmolStr;
 use super::references::References;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, match_hash};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, contradicted, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, Field, JobName, Key, Record, RemoteId, RowDefect, Target, normalize};
+use crate::record::{Field, JobName, Key, Record, RemoteId, RowDefect, Target};
 use crate::snapshot::{Index, OWNERS, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, NextReads, Store};
 
@@ -39,6 +39,8 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) presence: &'a dyn Fn(&Key) -> RowPresence,
     /// For memberships: the members whose rows can't be trusted.
     pub(crate) doubts: Option<&'a DoubtfulRows>,
+    /// For memberships: the organizations whose rows may be about another one.
+    pub(crate) doubted_organizations: Option<&'a DoubtfulRows>,
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(crate) missed: &'a [usize],
@@ -209,13 +211,14 @@ impl Correlator {
         }
         let record = context.record(&candidates[at])?;
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(self.new_one(at, candidates)) };
-        if !Matcher::confirmed(&record, &entity, &by) {
+        if !Matcher::confirmed(&record.fields, &entity, &by) {
             return Ok(self.new_one(at, candidates));
         }
+        let contradicted = contradicted(&self.match_on, &by, &record.fields, &entity);
         if let Some(owner) = context.owner(id, &record.key)? {
             let is_own = owner.job == context.job.name;
             let presence = if is_own { (context.presence)(&owner.key) } else { RowPresence::Seen };
-            let is_weak = by == SHARED || self.contradicts(&record, &entity, &by).is_some();
+            let is_weak = by == SHARED || contradicted.is_some();
             if is_own && presence != RowPresence::Absent && is_weak {
                 return Ok(Correlation::Unclear(Unclear::Shared {
                     by,
@@ -223,7 +226,7 @@ impl Correlator {
                     seen: presence == RowPresence::Seen,
                 }));
             }
-            if context.borrows(&owner) && self.contradicts(&record, &entity, &by).is_none() {
+            if context.borrows(&owner) && contradicted.is_none() {
                 return Ok(Correlation::Borrowed { entity });
             }
             if !is_own || presence != RowPresence::Absent {
@@ -234,7 +237,7 @@ impl Correlator {
                 return Ok(Correlation::Doubtful { reason, entity });
             }
         }
-        if let Some(field) = self.contradicts(&record, &entity, &by) {
+        if let Some(field) = contradicted {
             let (one, other) = (context.mirror.target().noun().to_owned(), field.to_owned());
             let reason = HoldReason::Contradicted { field: by.to_string(), one, id, other };
             return Ok(Correlation::Doubtful { reason, entity });
@@ -250,16 +253,6 @@ impl Correlator {
             None if self.unfindable.contains(&at) => Correlation::Unclear(Unclear::Unfindable),
             None => Correlation::New,
         }
-    }
-
-    /// A field that is tried before `by`, that both sides fill, and in which they differ.
-    fn contradicts(&self, record: &Record, entity: &Entity, by: &str) -> Option<&str> {
-        let earlier = self.match_on.iter().take_while(|field| *field != by);
-        earlier.map(SmolStr::as_str).find(|field| {
-            let wanted = record.fields.get(*field).and_then(|value| value.as_text().map(normalize));
-            let held = entity.value(field).as_text().map(normalize);
-            wanted.is_some() && held.is_some() && wanted != held
-        })
     }
 }
 
@@ -329,6 +322,13 @@ impl CorrelationContext<'_> {
         let member = record.fields.get(Target::MEMBER)?.as_text().and_then(Key::new)?;
         let rejected = doubts.rejected.get(&member).map(|reason| Doubt::Rejected(reason.clone()));
         rejected.or_else(|| doubts.held.get(&member).map(|reason| Doubt::Held(reason.clone())))
+    }
+
+    /// What is wrong with the row of the organization of a membership that begins: it may be another one's by its number.
+    pub(crate) fn doubt_of_organization(&self, record: &Record) -> Option<Doubt> {
+        let organization = record.fields.get(Target::ORGANIZATION)?.as_text().and_then(Key::new)?;
+        let reason = self.doubted_organizations?.held.get(&organization)?;
+        self.index.by_key(record.key.as_str()).is_none().then(|| Doubt::Held(reason.clone()))
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.

@@ -73,12 +73,8 @@ fn checkboxes<'a>(fields: &'a [Field], mirror: &Mirror) -> Result<Vec<&'a str>, 
 /// Turns what a source says of a checkbox into the 1 or 0 that the service holds (specification, Conventions).
 fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<Fault> {
     for field in checkboxes {
-        let Some(text) = record.fields.get(*field).and_then(Value::as_text) else { continue };
-        let ticked = match text.to_lowercase().as_str() {
-            "1" | "true" | "yes" => "1",
-            "0" | "false" | "no" => "0",
-            _ => return Some(((*field).to_owned(), RowDefect::Checkbox)),
-        };
+        let Some(value) = record.fields.get(*field).filter(|value| value.as_text().is_some()) else { continue };
+        let Some(ticked) = value.ticked() else { return Some(((*field).to_owned(), RowDefect::Checkbox)) };
         record.fields.insert((*field).into(), Value::text(ticked));
     }
     None

@@ -53,30 +53,11 @@ impl<'a> People<'a> {
         correlation: &Correlation,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<HoldReason>, Error> {
-        let update = match correlation {
-            Correlation::Mine { known, entity } => {
-                let sent = Some(&known.sent).filter(|sent| !sent.is_empty());
-                Update { record, entity, sent }
-            }
-            Correlation::Matched { entity, .. } => Update { record, entity, sent: None },
-            _ => return Ok(None),
-        };
-        if self.rules.target.has_presence() && update.replaces() {
+        let Some(update) = Update::of(record, correlation) else { return Ok(None) };
+        if self.replaces(&update) {
             return Ok(Some(HoldReason::AnotherPerson));
         }
-        let brought = |(place, field): (usize, &SmolStr)| Some((place, update.brings(field)?));
-        let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
-        for (place, _) in &brought {
-            let field = &self.fields[*place];
-            let before = match_hash(&update.entity.fields, field);
-            self.brought.extend(match_hash(&record.fields, field).map(|hash| Brought {
-                place: *place,
-                hash,
-                at,
-                before,
-            }));
-        }
-        for (place, wanted) in brought {
+        for (place, wanted) in self.note_brought(at, &update) {
             if let Some(id) = self.other_holder((place, &wanted), &update, context)? {
                 let field = self.fields[place].to_string();
                 return Ok(Some(match context.owner(id, &record.key)? {
@@ -91,6 +72,35 @@ impl<'a> People<'a> {
             }
         }
         Ok(None)
+    }
+
+    /// Notes what an update brings that is not asked for: another one may bring the same.
+    pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation) {
+        if let Some(update) = Update::of(record, correlation).filter(|update| !self.replaces(update)) {
+            self.note_brought(at, &update);
+        }
+    }
+
+    /// Whether the job may change what tells one person from another.
+    pub(crate) fn concern(&self) -> bool {
+        !self.fields.is_empty()
+    }
+
+    fn replaces(&self, update: &Update<'_>) -> bool {
+        self.rules.target.has_presence() && update.replaces()
+    }
+
+    /// Notes what an update brings, and returns it: the place of each field and the folded value.
+    fn note_brought(&mut self, at: usize, update: &Update<'_>) -> Vec<(usize, String)> {
+        let brought = |(place, field): (usize, &SmolStr)| Some((place, update.brings(field)?));
+        let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
+        for (place, _) in &brought {
+            let (place, field) = (*place, &self.fields[*place]);
+            let before = match_hash(&update.entity.fields, field);
+            let hash = match_hash(&update.record.fields, field);
+            self.brought.extend(hash.map(|hash| Brought { place, hash, at, before }));
+        }
+        brought
     }
 
     /// Why updates wait that bring a value into two people at once, or into one while someone new comes with it; and so do
@@ -175,7 +185,19 @@ struct Update<'u> {
     sent: Option<&'u Values>,
 }
 
-impl Update<'_> {
+impl<'u> Update<'u> {
+    /// What a record updates, if it updates an entity.
+    fn of(record: &'u Record, correlation: &'u Correlation) -> Option<Self> {
+        match correlation {
+            Correlation::Mine { known, entity } => {
+                let sent = Some(&known.sent).filter(|sent| !sent.is_empty());
+                Some(Self { record, entity, sent })
+            }
+            Correlation::Matched { entity, .. } => Some(Self { record, entity, sent: None }),
+            _ => None,
+        }
+    }
+
     /// Whether it leaves nothing of who the source said it is, or of who its entity is where the source said nothing yet. An
     /// edit at the service that shows one of the new values already proves nothing; one that shows all of them leaves
     /// nothing to be replaced.

@@ -3,7 +3,7 @@
 //! Members and organizations of a contractor job are named by their keys, since they may be made in the same run; what a
 //! holder names must be there already, and its record is rejected where it is not.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use smol_str::SmolStr;
 
@@ -14,7 +14,7 @@ use crate::reconcile::correlate::fit::Fault;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::job_fields::found_by;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Key, Record, RemoteId, RowDefect, Target, Value};
+use crate::record::{Entity, Key, Record, RemoteId, RowDefect, Target, Value};
 use crate::snapshot::Links;
 use crate::store::{self, Store};
 
@@ -29,7 +29,47 @@ pub(crate) struct References<'a> {
     holders: BTreeMap<Target, Matcher>,
 }
 
+/// What joins entities of which the service does not have all any more.
+pub(crate) fn orphans(mirrors: &Mirrors, store: &Store, target: Target) -> Result<BTreeSet<RemoteId>, store::Error> {
+    let mut orphans = BTreeSet::new();
+    if !matches!(target, Target::Membership | Target::Holder) {
+        return Ok(orphans);
+    }
+    let mut failed = None;
+    mirrors.of(target).each(store, |entity| match is_orphan(mirrors, store, target, entity) {
+        Ok(is_orphan) => orphans.extend(is_orphan.then_some(entity.id)),
+        Err(error) => failed = Some(error),
+    })?;
+    failed.map_or(Ok(orphans), Err)
+}
+
+/// Whether an entity joins one that the service does not have any more: what it joined was removed, and perhaps made again under
+/// another id.
+fn is_orphan(mirrors: &Mirrors, store: &Store, target: Target, entity: &Entity) -> Result<bool, store::Error> {
+    let of_staff = entity.value("record_type").as_text() == Some("staff");
+    let links: &[(&str, Target)] = match target {
+        Target::Membership => &[(Target::MEMBER, Target::Contractor), (Target::ORGANIZATION, Target::Organization)],
+        Target::Holder if of_staff => &[("holder", Target::Staff)],
+        Target::Holder => &[("holder", Target::Contractor)],
+        Target::Staff | Target::Contractor | Target::Organization => &[],
+    };
+    for (field, target) in links {
+        let id = entity.value(field).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
+        if let (Some(id), Some(mirror)) = (id, mirrors.get(*target))
+            && mirror.get(store, id)?.is_none()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl<'a> References<'a> {
+    /// Whether an entity joins one that is gone.
+    pub(crate) fn is_orphan(&self, entity: &Entity) -> Result<bool, store::Error> {
+        is_orphan(self.mirrors, self.store, self.job.mapping.target, entity)
+    }
+
     pub(crate) fn new(
         job: &'a Job,
         store: &'a Store,

@@ -18,25 +18,38 @@ const LOOKED_AT_MAX: usize = 10;
 /// How often an inbox is looked at for a file that has settled.
 const LOOKS: usize = 3;
 
-/// A job over the file that waits in its inbox, or else over [the last one](last): what its source says by now.
-pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<Option<(Job, Option<TempDir>)>, Error> {
-    let Some(options) = &job.inbox else { return last(job, store) };
+/// What the source of a job says by now.
+pub(crate) struct LatestFile {
+    /// The job over the file, with the folder that holds the copy; none where there is none.
+    pub(crate) read: Option<(Job, Option<TempDir>)>,
+    /// How many files wait that it does not show: those after it, and one that is still being written.
+    pub(crate) waiting: usize,
+}
+
+/// A job over the file that waits in its inbox, or else over [the last one](last).
+pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFile, Error> {
+    let Some(options) = &job.inbox else { return Ok(LatestFile { read: last(job, store)?, waiting: 0 }) };
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
     let folder = Folder::open(&options.dir)?;
+    if JobState::load(store, &job.name)?.inbox.marked && !folder.is_marked() {
+        return Err(folder.unmarked().into());
+    }
     let laid = Staging::of(store.home(), &job.name).laid().map_err(failed)?;
-    let skip = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
+    let is_done = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
+    let waiting = folder.waiting(options, &is_done)?.len();
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
     let mut arrivals = Arrivals::of(&folder, options, clock);
     for _ in 0..LOOKS {
-        match arrivals.look(&skip, &scratch.path().join("copy"))? {
+        match arrivals.look(&is_done, &scratch.path().join("copy"))? {
             Some(NextFile::Taken(entry, taken)) => {
-                return Ok(Some((over(job, taken.path, Some(shown(&entry.name).into())), Some(scratch))));
+                let read = Some((over(job, taken.path, Some(shown(&entry.name).into())), Some(scratch)));
+                return Ok(LatestFile { read, waiting: waiting.saturating_sub(1) });
             }
             Some(NextFile::Nothing | NextFile::Restless(..) | NextFile::Refused(..)) => break,
             None => std::thread::sleep(arrivals.pause()),
         }
     }
-    last(job, store)
+    Ok(LatestFile { read: last(job, store)?, waiting })
 }
 
 /// A job over the last file that was read, as it was, with the folder that holds the copy; none where it is not kept any

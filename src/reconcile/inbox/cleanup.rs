@@ -37,16 +37,27 @@ pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
     if is_sendable(store, job)? {
         return Ok(true);
     }
-    let index = Index::load(store, &job.name)?;
-    let leave = job.leavers.action != LeaverAction::Keep;
-    Ok((0..index.len()).map(|at| index.entry(at)).any(|entry| entry.gone && leave || entry.due.is_some()))
+    for part in job.parts() {
+        let index = Index::load(store, &part.name)?;
+        let leave = part.leavers.action != LeaverAction::Keep;
+        if (0..index.len()).map(|at| index.entry(at)).any(|entry| entry.gone && leave || entry.due.is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether something is left that needs no row to be sent.
 pub(crate) fn is_sendable(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    let echoes = !ECHOES.is_empty(store, &job.mapping.target)?;
-    let held = || Ok(!HELD.is_empty(store, &job.name)?);
-    Ok(echoes || held()? || !queue::is_empty(store, &job.name)?)
+    for part in job.parts() {
+        let is_done = ECHOES.is_empty(store, &part.mapping.target)?
+            && HELD.is_empty(store, &part.name)?
+            && queue::is_empty(store, &part.name)?;
+        if !is_done {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Removes from every inbox what was filed and has grown too old. What fails is tried again by the next sync.

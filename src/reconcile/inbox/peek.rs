@@ -71,8 +71,12 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
         None => tempfile::Builder::new().prefix("rosterd-").tempdir(),
     };
     let copy = copy.map_err(failed)?;
-    let mut waiting =
-        WaitingFiles { dir: options.dir.clone(), file: None, files: folder.waiting(options)?, about: String::new() };
+    let mut waiting = WaitingFiles {
+        dir: options.dir.clone(),
+        file: None,
+        files: folder.waiting(options, &is_done)?,
+        about: String::new(),
+    };
     let mut arrivals = Arrivals::of(&folder, options, clock);
     let found = settled(&mut arrivals, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
     let Some((entry, taken)) = found else {

@@ -61,6 +61,7 @@ impl PendingWork {
         }
         let found = state.found.as_ref().and_then(SourceState::file);
         let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
+        let is_of_all = job.mode == Mode::Full;
         header(found, scratch)
             .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
         let mut job =
@@ -72,6 +73,9 @@ impl PendingWork {
             ..form(&job)
         });
         job.limits.min_records = 0;
+        if is_of_all && let Some(inbox) = &mut job.inbox {
+            inbox.reads = inbox::Reads::Nothing;
+        }
         Ok(Self::Rowless(Box::new(job)))
     }
 }

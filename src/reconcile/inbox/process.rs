@@ -23,7 +23,9 @@ use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{freshness, pause};
-use crate::source::inbox::{Destination, Filing, Folder, InboxEntry, OlderExport, Options, Refusal, Taken, shown};
+use crate::source::inbox::{
+    Destination, Filing, Folder, InboxEntry, OlderExport, Options, Reads, Refusal, Taken, shown,
+};
 use crate::source::{self, Columns, SourceState, csv};
 
 /// The permissions of a report on something whose own ones mean nothing.
@@ -151,7 +153,7 @@ impl<'a> InboxRun<'a> {
                     Step::Stop
                 }
                 Some(NextFile::Refused(entry, refusal)) => self.refuse(&entry, &refusal)?,
-                Some(NextFile::Taken(entry, taken)) => self.read(&entry, taken, mirrors).await?,
+                Some(NextFile::Taken(entry, taken)) => self.read(&entry, taken, &laid, mirrors).await?,
             };
             if let Step::Stop = step {
                 return Ok(ControlFlow::Continue(()));
@@ -164,7 +166,13 @@ impl<'a> InboxRun<'a> {
     }
 
     /// One run over the copy of a file.
-    async fn read(&mut self, entry: &InboxEntry, taken: Taken, mirrors: &mut Mirrors) -> Result<Step, Error> {
+    async fn read(
+        &mut self,
+        entry: &InboxEntry,
+        taken: Taken,
+        laid: &[StagedFile],
+        mirrors: &mut Mirrors,
+    ) -> Result<Step, Error> {
         let name = shown(&entry.name);
         let begun = StartedRun::begin(self.context)?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
@@ -190,7 +198,10 @@ impl<'a> InboxRun<'a> {
         if let Some(at) = taken.stamp.arrived() {
             self.context.watch.changed(&self.job.name, at);
         }
-        let inbox = Some(Options { doubt: doubt.clone(), ..self.options.clone() });
+        let is_done = |waiting: &InboxEntry| waiting.name == entry.name || laid.iter().any(|laid| laid.is(waiting));
+        let waits = self.folder.waiting(self.options, &is_done)?.len();
+        let reads = if self.job.mode == Mode::Full && waits > 0 { Reads::Earlier } else { Reads::Last };
+        let inbox = Some(Options { doubt: doubt.clone(), reads, ..self.options.clone() });
         let job = Job { inbox, ..over(self.job, taken.path.clone(), Some(name.clone().into())) };
         let (report, shelf) = self.run_over(&job, mirrors, &begun).await;
         let Some(shelf) = shelf.filter(|_| !self.narrow.is_narrow()) else {

@@ -61,6 +61,7 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
+    use crate::source::inbox::Reads;
 
     fn taken(content: &str) -> Taken {
         let file = tempfile::NamedTempFile::new().unwrap();
@@ -101,6 +102,7 @@ mod tests {
             size_max: 1,
             kept: Options::KEPT,
             doubt: None,
+            reads: Reads::default(),
         }
     }
 

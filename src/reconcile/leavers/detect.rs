@@ -36,7 +36,7 @@ pub(crate) struct Leavers {
     pub(crate) protected: Vec<Key>,
     /// What is to be remembered of those whose grace runs, and of those who are as they should be.
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
-    /// Those whose entity is gone already: nothing is left to remove.
+    /// Those whose entity is gone already, or another job's: nothing is left to remove.
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     /// What those are called who leave or are missed; shown in plans alone (law 11).
     pub(crate) names: BTreeMap<Key, String>,
@@ -88,7 +88,7 @@ impl LeaverDetector<'_> {
         }
         for at in missing(present) {
             let Some(key) = self.key(at).filter(|key| !left.contains_key(key)) else { continue };
-            let Some(mut leaver) = self.leaver(&key, departed)? else { continue };
+            let Some(mut leaver) = self.leaver(&key, false, departed)? else { continue };
             let before = leaver.known.clone();
             let mut absence = absent(before.gone.as_ref(), &self.job.leavers, self.now, content);
             absence.gone.successor = self.successor(&before);
@@ -114,7 +114,7 @@ impl LeaverDetector<'_> {
             return Ok(());
         }
         for (key, Statement { line, who }) in left {
-            let Some(mut leaver) = self.leaver(key, departed)? else { continue };
+            let Some(mut leaver) = self.leaver(key, true, departed)? else { continue };
             let (before, known) = (departed.changes.len(), leaver.known.clone());
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
@@ -158,7 +158,7 @@ impl LeaverDetector<'_> {
     pub(crate) fn missed_before(&self, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
         for at in missed.iter().copied().filter(|at| self.index.entry(*at).gone) {
             let Some(key) = self.key(at) else { continue };
-            let Some(leaver) = self.leaver(&key, departed)? else { continue };
+            let Some(leaver) = self.leaver(&key, false, departed)? else { continue };
             let since = leaver.known.gone.as_ref().map(|gone| gone.since);
             departed.missed.extend(since.map(|since| self.missed(&leaver, since)));
         }
@@ -170,7 +170,7 @@ impl LeaverDetector<'_> {
     /// What happens to a missing person once their grace is over; `None` if nothing does.
     pub(crate) fn fate(&self, key: &Key) -> Result<Option<Change>, Error> {
         let mut departed = Leavers::default();
-        let Some(mut leaver) = self.leaver(key, &mut departed)? else { return Ok(None) };
+        let Some(mut leaver) = self.leaver(key, false, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
         leaver.known.gone.get_or_insert(Gone::since(self.now));
         self.leave(&mut leaver, None, &mut departed)?;
@@ -181,8 +181,8 @@ impl LeaverDetector<'_> {
         Key::new(self.index.entry(at).key)
     }
 
-    /// The person of this key, if something may still have to be done.
-    fn leaver(&self, key: &Key, departed: &mut Leavers) -> Result<Option<Leaver>, Error> {
+    /// The person of this key, if something may still have to be done; `is_stated` where a row says that they are gone.
+    fn leaver(&self, key: &Key, is_stated: bool, departed: &mut Leavers) -> Result<Option<Leaver>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
         if self.claimed.contains(&known.id) {
@@ -192,8 +192,14 @@ impl LeaverDetector<'_> {
         if done {
             return Ok(None);
         }
-        if self.members.as_ref().is_some_and(|members| !members.may_end(&known)) {
-            return Ok(None);
+        if let Some(members) = &self.members {
+            if members.is_let_go(&known)? {
+                departed.forgotten.push((key.clone(), known.id));
+                return Ok(None);
+            }
+            if !members.may_end(&known, is_stated) {
+                return Ok(None);
+            }
         }
         let entity = self.mirror.get(self.store, known.id)?;
         match &entity {

@@ -10,7 +10,7 @@ use super::organization_transfers;
 use crate::config::Job;
 use crate::plan::{Base, Held, HoldReason, Judged, Outline, Verdict, leavers_held, updates_held};
 use crate::reconcile::approval::held;
-use crate::reconcile::model::context::Context;
+use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missed;
@@ -20,25 +20,25 @@ use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
 
 /// Holds the leavers of all parts where they are too many people together, and likewise the updates; and what is left open of
-/// those that were too many before.
-pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
+/// those that were too many before. A run that is `narrow` releases none of them.
+pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [PartDraft], narrow: &KeyFilter) -> Result<(), Error> {
     if all.len() >= 2 {
         share_leavers(context, job, all)?;
         share_updates(job, all);
     }
-    hold_left_open(context.store, job, all)?;
+    hold_left_open(context.store, job, all, narrow)?;
     if all.len() >= 2 {
         all.iter_mut().for_each(organization_transfers::keep_together);
     }
     Ok(())
 }
 
-fn hold_left_open(store: &Store, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
+fn hold_left_open(store: &Store, job: &Job, all: &mut [PartDraft], narrow: &KeyFilter) -> Result<(), Error> {
     let released = released(job, all);
     for part in all {
         let name = part.job().clone();
         // Read after the decisions, since it is written before them.
-        if !JobState::load(store, &name)?.partly_decided {
+        if !narrow.is_narrow() && !JobState::load(store, &name)?.partly_decided {
             continue;
         }
         let leaving = leaving(store, part)?;

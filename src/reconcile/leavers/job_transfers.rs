@@ -2,27 +2,35 @@
 //!
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
 //! are one person where their emails are the same. A person who comes to another job of the same side keeps their entity: this
-//! job lets go of it, and the other one, which finds it by its `match_on`, takes it over. A source that can't be read says
-//! nothing, and the run reports that.
+//! job lets go of it, and the other one, which finds it by its `match_on`, takes it over.
+//!
+//! An error is never an absence (law 1): as long as files wait unread in the other inbox, or a row that can't be used is about
+//! them, those who leave stay. What an earlier file of changes said is in no source any more, so what waits in the other job
+//! counts too. Where the other source can't be read at all, that alone counts, and the run says so: a file that does not come
+//! keeps no other job from removing its own people.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use smol_str::SmolStr;
 
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::mapping::Mapped;
 use crate::mirror::Mirror;
-use crate::plan::{Change, HoldReason, Match, Matcher, Writes};
+use crate::plan::{
+    Change, HoldReason, LeaverAction, Match, Matcher, Writes, contradicted, is_another_person, is_named_alike,
+};
+use crate::queue;
+use crate::reconcile::approval::held;
 use crate::reconcile::collect::rows;
-use crate::reconcile::dropped::last_file;
+use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::record::{Entity, Key, Record, RemoteId, Target};
-use crate::snapshot::SyncedRecord;
+use crate::record::{Action, Entity, Key, Record, RemoteId, Target, Values};
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
-use crate::text::some_of;
+use crate::text::{counted, some_of};
 
 /// How many people a note names; the rest is counted.
 const NAMED_MAX: usize = 3;
@@ -64,22 +72,78 @@ impl JobTransfers {
         for other in others {
             let is_same = other.mapping.target == target;
             let by = if is_same { other.match_on.clone() } else { vec![Target::EMAIL.into()] };
-            let found = match appear(context, other, &by, &leaving) {
-                Ok(found) => found,
+            let mut found = Appearances::new(&by, &leaving, is_same);
+            let waiting = match found.look(context, other) {
+                Ok(waiting) => waiting,
                 Err(error) => {
-                    let reason = chain(&error);
                     let note = "could not be read, so it is not known whether leavers appear there";
-                    moving.notes.push(format!("the source of job {} {note}: {reason}", other.name));
+                    moving.notes.push(format!("the source of job {} {note}: {}", other.name, chain(&error)));
+                    found.look_at_waiting(context.store, other)?;
+                    let reason = HoldReason::MovesUnread { job: other.name.to_string() };
+                    moving.let_stay(changes, &reason, |id| found.has(id));
                     continue;
                 }
             };
             if is_same {
-                moving.hand_over(context.store, other, &found, changes)?;
+                moving.hand_over(context.store, other, &found.records, changes)?;
             } else {
-                moving.hold(context.store, other, &found, changes)?;
+                moving.hold(context.store, other, &found.records, changes)?;
+            }
+            let job = other.name.to_string();
+            moving.let_stay(changes, &HoldReason::MovesUnusable { job: job.clone() }, |id| found.is_unusable(id));
+            if waiting > 0 {
+                let count = moving.let_stay(changes, &HoldReason::MovesUnread { job }, |id| !found.has(id));
+                let people = counted(count, "person stays", "people stay");
+                let files = counted(waiting, "file", "files");
+                let note = format!("{people} until job {} has read what waits in its inbox: {files}", other.name);
+                moving.notes.extend((count > 0).then_some(note));
             }
         }
         Ok(moving)
+    }
+
+    /// Lets go of those who are gone here and stay at the service, where another job waits for them.
+    pub(crate) fn let_go(
+        &mut self,
+        context: &Context<'_>,
+        job: &Job,
+        is_gone: &dyn Fn(&Key) -> bool,
+    ) -> Result<(), Error> {
+        if job.leavers.action == LeaverAction::Delete {
+            return Ok(());
+        }
+        let now = context.now_for_leavers();
+        for other in context.config.jobs.iter().filter(|other| other.mapping.target == job.mapping.target) {
+            let mut gone = Vec::new();
+            for held in held::held(context.store, &other.name)?.into_values() {
+                let HoldReason::Taken { id, .. } = held.reason else { continue };
+                let Some(owner) = Owner::of(context.store, other.mapping.target, id)? else { continue };
+                let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
+                let is_over = known.is_some_and(|known| match job.leavers.action {
+                    LeaverAction::Update => known.left.is_some(),
+                    _ => known.gone.is_some_and(|gone| now.duration_since(gone.since) >= job.leavers.grace),
+                });
+                if owner.job == job.name && is_gone(&owner.key) && is_over {
+                    gone.push((owner.key, id));
+                }
+            }
+            self.note(&taken_over(other), gone.iter().map(|(key, _)| key));
+            self.handed_over.extend(gone);
+        }
+        Ok(())
+    }
+
+    /// Those among the leavers whose entity `is_meant` selects stay. Returns how many they are.
+    fn let_stay(
+        &mut self,
+        changes: &mut Vec<Change>,
+        reason: &HoldReason,
+        is_meant: impl Fn(RemoteId) -> bool,
+    ) -> usize {
+        let before = self.waits.len();
+        let stays = changes.extract_if(.., |change| change.wish.leaves() && change.wish.id.is_some_and(&is_meant));
+        self.waits.extend(stays.map(|change| (change.key, reason.clone())));
+        self.waits.len() - before
     }
 
     fn hold(
@@ -120,8 +184,7 @@ impl JobTransfers {
             }
         }
         let moved: Vec<_> = changes.extract_if(.., |change| is_among(&wanted, change)).collect();
-        let what = format!("moved to the source of job {}, which takes them over with its next run", other.name);
-        self.note(&what, moved.iter().map(|change| &change.key));
+        self.note(&taken_over(other), moved.iter().map(|change| &change.key));
         self.handed_over.extend(moved.into_iter().filter_map(|change| Some((change.key, change.wish.id?))));
         Ok(())
     }
@@ -131,6 +194,10 @@ impl JobTransfers {
             self.notes.push(format!("{what}: {}", some_of(keys.map(|key| format!("key {key}")), NAMED_MAX)));
         }
     }
+}
+
+fn taken_over(other: &Job) -> String {
+    format!("moved to the source of job {}, which takes them over with its next run", other.name)
 }
 
 fn is_among(there: &BTreeMap<RemoteId, Key>, change: &Change) -> bool {
@@ -146,33 +213,98 @@ fn entities(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeM
     Ok(leaving)
 }
 
-/// Which of these leavers the source of a job has now, with the keys that it gives them. Of an inbox, that is the file that is
-/// read next, or else the one that was read last.
-fn appear(
-    context: &Context<'_>,
-    job: &Job,
-    by: &[SmolStr],
-    leaving: &BTreeMap<RemoteId, Entity>,
-) -> Result<BTreeMap<RemoteId, Key>, Error> {
-    let mut found = BTreeMap::new();
-    let Some((job, _copy)) = last_file::latest(job, context.store, context.clock)? else { return Ok(found) };
-    let matcher = Matcher::new(by, leaving.values());
-    let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
-    let mut visit = |record: Record| {
-        let (field, ids) = match matcher.find(&record.fields) {
-            Match::None => return,
+/// Which of some leavers another job has.
+struct Appearances<'a> {
+    leaving: &'a BTreeMap<RemoteId, Entity>,
+    by: &'a [SmolStr],
+    matcher: Matcher,
+    /// Whether the other job would take the entity over: then another person must not get it (law 6).
+    takes_over: bool,
+    /// By entity: the key of the record that fits.
+    records: BTreeMap<RemoteId, Key>,
+    /// Those that a row fits that can't be used.
+    unusable: BTreeSet<RemoteId>,
+}
+
+impl<'a> Appearances<'a> {
+    fn new(by: &'a [SmolStr], leaving: &'a BTreeMap<RemoteId, Entity>, takes_over: bool) -> Self {
+        let matcher = Matcher::new(by, leaving.values());
+        Self { leaving, by, matcher, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
+    }
+
+    fn has(&self, id: RemoteId) -> bool {
+        self.records.contains_key(&id)
+    }
+
+    fn is_unusable(&self, id: RemoteId) -> bool {
+        self.unusable.contains(&id) && !self.has(id)
+    }
+
+    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last. Returns
+    /// how many files wait besides.
+    fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<usize, Error> {
+        let LatestFile { read, waiting } = last_file::latest(other, context.store, context.clock)?;
+        if other.mode == Mode::Changes || read.is_none() {
+            self.look_at_waiting(context.store, other)?;
+        }
+        let Some((job, _copy)) = read else { return Ok(waiting) };
+        let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
+        rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+            match bound.read(row, Some(today)).mapped {
+                Mapped::Record(record) => self.note(record),
+                Mapped::Rejected(_) => {
+                    let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
+                    let fields = bound.readable(row, is_wanted);
+                    self.unusable.extend(self.fitting(&fields));
+                }
+                Mapped::Left(_) | Mapped::Dropped => {}
+            }
+            ControlFlow::Continue(())
+        })?;
+        Ok(waiting)
+    }
+
+    /// Looks at what the job was to do and has not done.
+    fn look_at_waiting(&mut self, store: &Store, other: &Job) -> Result<(), Error> {
+        for (key, held) in held::held(store, &other.name)? {
+            match (&held.reason, held.change) {
+                (HoldReason::Taken { id, .. }, _) if self.leaving.contains_key(id) => _ = self.records.insert(*id, key),
+                (_, Some(wish)) if wish.action == Action::Create => self.note(Record { key, fields: wish.fields }),
+                _ => {}
+            }
+        }
+        queue::each(store, &other.name, |change| {
+            if change.wish.action == Action::Create {
+                self.note(Record { key: change.key, fields: change.wish.fields });
+            }
+        })?;
+        Ok(())
+    }
+
+    fn note(&mut self, record: Record) {
+        for id in self.fitting(&record.fields) {
+            self.records.insert(id, record.key.clone());
+        }
+    }
+
+    /// The entities that a record fits by the first field that finds any.
+    fn fitting(&self, fields: &Values) -> Vec<RemoteId> {
+        let (field, mut ids) = match self.matcher.find(fields) {
+            Match::None => return Vec::new(),
             Match::One { by, id } => (by, vec![id]),
             Match::Many { by, ids } => (by, ids),
         };
-        for id in ids.into_iter().filter(|id| Matcher::confirmed(&record, &leaving[id], &field)) {
-            found.insert(id, record.key.clone());
-        }
-    };
-    rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
-        if let Mapped::Record(record) = bound.read(row, Some(today)).mapped {
-            visit(record);
-        }
-        ControlFlow::Continue(())
-    })?;
-    Ok(found)
+        ids.retain(|id| {
+            let entity = &self.leaving[id];
+            Matcher::confirmed(fields, entity, &field) && (!self.takes_over || self.is_them(fields, entity, &field))
+        });
+        ids
+    }
+
+    /// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number
+    /// its people from one.
+    fn is_them(&self, fields: &Values, entity: &Entity, by: &str) -> bool {
+        let is_sure = by != Target::EMAIL && contradicted(self.by, by, fields, entity).is_none();
+        is_named_alike(entity, fields) || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
+    }
 }

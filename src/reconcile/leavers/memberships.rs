@@ -1,16 +1,25 @@
 //! What is known of the members of memberships when it is judged which memberships end.
 //!
 //! A pair that vanishes from the source ends its membership if the person is still there. If the person leaves too,
-//! their memberships follow the person: only a person who is removed loses them.
+//! their memberships follow the person: only a person who is removed loses them. One who goes to another job of contractors
+//! takes them along.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::organization_transfers::{self, NewMemberships};
-use crate::config::{Config, Job};
-use crate::plan::{LeaverAction, Present};
+use crate::config::Job;
+use crate::plan::{Judged as _, LeaverAction, Present};
+use crate::reconcile::collect::collector::Collector;
+use crate::reconcile::collect::rows;
+use crate::reconcile::model::candidate::Statement;
+use crate::reconcile::model::change_spill::ChangeSpill;
+use crate::reconcile::model::context::{Context, KeyFilter};
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Key, Target};
-use crate::snapshot::{Index, SyncedRecord};
+use crate::record::{JobName, Key, Target};
+use crate::snapshot::{Index, SYNCED, SyncedRecord};
+use crate::store::{self, Store};
 
 /// What is known of the members of memberships.
 pub(crate) struct Memberships<'a> {
@@ -18,8 +27,15 @@ pub(crate) struct Memberships<'a> {
     are_removed: bool,
     /// Who is gone; none where that is not known of everybody.
     gone: Option<&'a BTreeSet<Key>>,
+    /// Those whose own rows say that they are gone.
+    stated: Option<&'a BTreeSet<Key>>,
     /// People who are gone but not removed.
     staying: BTreeSet<&'a Key>,
+    /// Those that another job takes over.
+    handed_over: Option<&'a BTreeSet<Key>>,
+    store: &'a Store,
+    /// The job as a whole.
+    whole: JobName,
     begun: &'a NewMemberships,
     index: &'a Index,
     seen: &'a Present,
@@ -29,7 +45,7 @@ impl<'a> Memberships<'a> {
     /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
     /// of that is in the read.
     pub(crate) fn of(
-        config: &Config,
+        context: &Context<'a>,
         part: &Job,
         earlier: &'a [PartDraft],
         begun: &'a NewMemberships,
@@ -40,30 +56,82 @@ impl<'a> Memberships<'a> {
         }
         let whole = part.name.root();
         let own = earlier.iter().find(|part| *part.job() == whole);
-        let action = config.part(&whole).map(|job| job.leavers.action);
+        let action = context.config.part(&whole).map(|job| job.leavers.action);
         Some(Self {
             are_removed: action == Some(LeaverAction::Delete),
             gone: own.and_then(|own| own.results.gone.as_ref()),
+            stated: own.map(|own| &own.results.stated),
             staying: own
                 .map(|own| {
                     let waits = own.rest.protected.iter().chain(own.rest.moving.iter().map(|(key, _)| key));
-                    waits.chain(&own.results.claimed).chain(own.results.doubts.keys()).collect()
+                    // Nothing removes them: they are protected, or a person rejected it.
+                    let stay = own.rest.missed.iter().filter(|one| one.due.is_none()).map(|one| &one.key);
+                    let rejected = own.changes.rejected.iter().filter(|one| one.leaves()).map(|one| &one.key);
+                    let doubted = own.results.claimed.iter().chain(own.results.doubts.keys());
+                    waits.chain(stay).chain(rejected).chain(doubted).collect()
                 })
                 .unwrap_or_default(),
+            handed_over: own.map(|own| &own.results.handed_over),
+            store: context.store,
+            whole,
             begun,
             index,
             seen,
         })
     }
 
-    /// Whether a membership that is gone from the source ends.
-    pub(crate) fn may_end(&self, known: &SyncedRecord) -> bool {
-        let (Some(member), Some(gone)) = (organization_transfers::member(&known.sent), self.gone) else { return false };
-        (self.are_removed || !gone.contains(&member)) && !self.staying.contains(&member)
+    /// Whether a membership ends that is gone from the source, or whose row says so (`is_stated`), which counts in any read.
+    pub(crate) fn may_end(&self, known: &SyncedRecord, is_stated: bool) -> bool {
+        let Some(member) = organization_transfers::member(&known.sent) else { return false };
+        let is_gone = match (self.gone, self.stated) {
+            (Some(gone), _) => gone.contains(&member),
+            (None, Some(stated)) if is_stated => stated.contains(&member),
+            (None, _) => return false,
+        };
+        let is_unsure = !is_stated && self.begun.is_unsure(&member);
+        (self.are_removed || !is_gone) && !self.staying.contains(&member) && !is_unsure
+    }
+
+    /// Whether the member belongs to another job by now, and the membership with them: this one may no longer end it.
+    pub(crate) fn is_let_go(&self, known: &SyncedRecord) -> Result<bool, store::Error> {
+        let Some(member) = organization_transfers::member(&known.sent) else { return Ok(false) };
+        let is_handed_over = self.handed_over.is_some_and(|all| all.contains(&member));
+        // A run that ended early may have let go of the person alone.
+        Ok(is_handed_over || SyncedRecord::get(self.store, &self.whole, &member)?.is_none())
     }
 
     /// The membership that took the place of one that is gone from the source.
     pub(crate) fn successor(&self, known: &SyncedRecord) -> Option<Key> {
         self.begun.successor(known, self.index, self.seen)
     }
+}
+
+/// Those of whose memberships one is over by its row, and another is not: that row is about one of several, and the last one
+/// that ends makes a leaver.
+pub(crate) fn still_joined(
+    context: &Context<'_>,
+    job: &Job,
+    left: &BTreeMap<Key, Statement>,
+) -> Result<BTreeSet<Key>, Error> {
+    let mut still = BTreeSet::new();
+    let Some(memberships) = job.memberships.as_ref().filter(|_| !left.is_empty()) else { return Ok(still) };
+    let store = context.store;
+    let mut pairs = Vec::new();
+    SYNCED.each_id(store, &memberships.name, |pair| {
+        let member = pair.split_membership().map(|(member, _)| member);
+        pairs.extend(member.filter(|member| left.contains_key(member)).map(|member| (member, pair)));
+        Ok(())
+    })?;
+    if pairs.is_empty() {
+        return Ok(still);
+    }
+    let (index, mapping) = (Index::load(store, &memberships.name)?, rows::mapping(memberships));
+    let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
+    let found = JobState::load(store, &memberships.name)?.found;
+    let stated = Collector::new(memberships, &KeyFilter::default(), &index, &spill)
+        .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
+        .resolve_duplicates(store)?
+        .left;
+    still.extend(pairs.into_iter().filter(|(_, pair)| !stated.contains_key(pair)).map(|(member, _)| member));
+    Ok(still)
 }

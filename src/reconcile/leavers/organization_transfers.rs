@@ -32,7 +32,12 @@ use crate::store::{self, Store};
 
 /// Memberships that begin with a read.
 #[derive(Default)]
-pub(crate) struct NewMemberships(BTreeMap<Key, Vec<Key>>);
+pub(crate) struct NewMemberships {
+    /// Their keys, by their members.
+    begun: BTreeMap<Key, Vec<Key>>,
+    /// The members with a row of which it can't be said which membership it is.
+    unsure: BTreeSet<Key>,
+}
 
 impl NewMemberships {
     /// Those whose keys the job did not know, or missed before, by their members. A file of changes says nothing here.
@@ -50,30 +55,44 @@ impl NewMemberships {
         let unusable = stood.held.iter().filter(|held| held.change.is_none()).map(|held| &held.key);
         let unusable: BTreeSet<&Key> =
             unusable.chain(stood.rejected.iter().filter_map(|row| row.key.as_ref())).collect();
+        let held = stood.held.iter().filter_map(|held| held.change.as_ref());
+        let created = stood.changes.iter().chain(held).filter(|change| change.action == Action::Create);
+        let created: BTreeSet<&Key> = created.map(|change| &change.key).collect();
         for candidate in candidates {
-            let is_known = index.by_key(candidate.key.as_str()).is_some_and(|at| !index.entry(at).gone);
-            if is_known || unusable.contains(&candidate.key) {
+            // One that is at the service already, and not known since the state was lost, begins with no read.
+            let begins = match index.by_key(candidate.key.as_str()) {
+                Some(at) => index.entry(at).gone,
+                None => created.contains(&candidate.key),
+            };
+            if !begins || unusable.contains(&candidate.key) {
                 continue;
             }
             if let Some(member) = member(&candidate.open(spill)?.0.fields) {
                 begun.entry(member).or_default().push(candidate.key.clone());
             }
         }
-        Ok(Self(begun))
+        let unknown = unusable.into_iter().filter(|key| index.by_key(key.as_str()).is_none());
+        let unsure = unknown.filter_map(|key| key.split_membership()).map(|(member, _)| member).collect();
+        Ok(Self { begun, unsure })
+    }
+
+    /// Whether a row of this member may be about a membership that seems to be gone from the source.
+    pub(crate) fn is_unsure(&self, member: &Key) -> bool {
+        self.unsure.contains(member)
     }
 
     /// The membership that took the place of one that is gone from the source.
     pub(crate) fn successor(&self, known: &SyncedRecord, index: &Index, seen: &Present) -> Option<Key> {
         let before = known.gone.as_ref().and_then(|gone| gone.successor.as_ref());
         let is_seen = |key: &&Key| index.by_key(key.as_str()).is_some_and(|at| seen.has(at));
-        before.filter(is_seen).or_else(|| self.0.get(&member(&known.sent)?)?.first()).cloned()
+        before.filter(is_seen).or_else(|| self.begun.get(&member(&known.sent)?)?.first()).cloned()
     }
 
     /// Notes which changes are parts of one update: a membership that begins for a member with another one that is not
     /// in the read, proven gone or not, and the one that `ended` for it.
     pub(crate) fn note(&self, changes: &mut [Outline], ended: &BTreeMap<Key, Key>, absent: &BTreeSet<Key>) {
         let begun: BTreeMap<&Key, &Key> = self
-            .0
+            .begun
             .iter()
             .filter(|(member, _)| absent.contains(*member))
             .flat_map(|(member, pairs)| pairs.iter().map(move |pair| (pair, member)))
@@ -98,12 +117,13 @@ impl NewMemberships {
         absent: impl Iterator<Item = Key>,
     ) -> Result<BTreeSet<Key>, store::Error> {
         let mut members = BTreeSet::new();
-        if self.0.is_empty() {
+        if self.begun.is_empty() {
             return Ok(members);
         }
         for key in absent {
             let known = SyncedRecord::get(store, job, &key)?;
-            members.extend(known.and_then(|known| member(&known.sent)).filter(|member| self.0.contains_key(member)));
+            members
+                .extend(known.and_then(|known| member(&known.sent)).filter(|member| self.begun.contains_key(member)));
         }
         Ok(members)
     }

@@ -31,7 +31,8 @@ impl Candidate {
         Ok((Record { key: self.key.clone(), fields }, marks))
     }
 
-    /// The line of its row; of a directory, which has no lines, its number in the order of the read.
+    /// The line of its row; of a directory, which has no lines, its number in the order of the read. 0 for a record of an earlier
+    /// file.
     pub(crate) fn line(&self, spill: &ChangeSpill) -> Result<u64, spool::Error> {
         spill.line(self.place)
     }
@@ -76,7 +77,8 @@ impl Digests {
         self.row(key).is_some()
     }
 
-    fn row(&self, key: &Key) -> Option<&Candidate> {
+    /// The row of a key.
+    pub(crate) fn row(&self, key: &Key) -> Option<&Candidate> {
         let at = self.rows.binary_search_by(|row| row.key.cmp(key)).ok()?;
         Some(&self.rows[at])
     }

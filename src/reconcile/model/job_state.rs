@@ -33,7 +33,7 @@ pub struct JobState {
     /// What is remembered of the lookups, by name.
     #[serde(default)]
     pub(crate) lookups: BTreeMap<String, LookupState>,
-    /// How many copies of the state that were laid back are done with: nothing is left that would undo what the service held.
+    /// How many copies of the state that were laid back a run has seen and marked the people they are older than.
     #[serde(default)]
     pub(crate) copies: u64,
     /// The number of the current set of held changes; it grows with every other set.

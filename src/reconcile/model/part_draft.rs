@@ -26,8 +26,12 @@ pub(crate) struct PartResults {
     pub(crate) found: BTreeMap<Key, RemoteId>,
     /// Known keys that this read says are gone; none where it can't say so of everybody.
     pub(crate) gone: Option<BTreeSet<Key>>,
+    /// Keys whose rows say that they are gone.
+    pub(crate) stated: BTreeSet<Key>,
     /// Known keys that the read misses and whose entities another record claims: they may not be gone.
     pub(crate) claimed: BTreeSet<Key>,
+    /// People whose entities another job takes over.
+    pub(crate) handed_over: BTreeSet<Key>,
     /// People whose rows can't be trusted.
     pub(crate) doubts: DoubtfulRows,
 }

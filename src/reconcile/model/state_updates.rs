@@ -18,6 +18,15 @@ pub(crate) struct Outdated {
     pub(crate) seen: Option<RemoteDigest>,
 }
 
+/// What the row of a key is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RowIs {
+    /// It says what becomes of its person.
+    Usable,
+    /// It was rejected: its person is there, and no more is known.
+    Rejected,
+}
+
 /// What a sync needs besides.
 #[derive(Default)]
 pub(crate) struct StateUpdates {
@@ -25,7 +34,7 @@ pub(crate) struct StateUpdates {
     pub(crate) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(crate) mapping_settled: bool,
-    /// How many copies of the state that were laid back are done with by this run, where it found out.
+    /// How many copies of the state that were laid back are seen by this run, where it found out.
     pub(crate) copies: Option<u64>,
     pub(crate) file: Option<SourceState>,
     pub(crate) shown: Replicas,
@@ -45,8 +54,9 @@ pub(crate) struct StateUpdates {
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
     pub(crate) in_force: BTreeSet<Key>,
-    /// Of the keys with a verdict, those whose row is there: a verdict on their removal is void.
-    pub(crate) there: BTreeSet<Key>,
+    /// Of the keys with a verdict, or with a change that waits, those that the read has a row of: a verdict on their removal is
+    /// void, and so is a removal that waits.
+    pub(crate) there: BTreeMap<Key, RowIs>,
     /// What the service holds of the people that the plan changes, by digest; computed for plan files and for what is
     /// held.
     pub(crate) remote: BTreeMap<Key, u128>,

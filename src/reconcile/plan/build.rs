@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{notes, segments};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
+use crate::plan::{Base, Change, Deltas, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated, remote_digest};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
@@ -13,10 +13,10 @@ use crate::reconcile::collect::replica_lag::ReplicaLag;
 use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
-use crate::reconcile::correlate::references::References;
+use crate::reconcile::correlate::references::{References, orphans};
 use crate::reconcile::leavers::detect::{LeaverDetector, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
-use crate::reconcile::leavers::memberships::Memberships;
+use crate::reconcile::leavers::memberships::{Memberships, still_joined};
 use crate::reconcile::leavers::missing_limit::LimitResult;
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::leavers::{job_limit, missing_limit};
@@ -31,11 +31,12 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
-use crate::reconcile::model::state_updates::StateUpdates;
+use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
 use crate::reconcile::restored_state;
 use crate::record::{Action, Field, JobName, Key, Rejected, RowMetadata, Target};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::Complete;
+use crate::source::inbox::Reads;
 use crate::store::Store;
 
 /// What a run says whose mapping is another one.
@@ -163,7 +164,8 @@ struct Judgement {
     /// People that the part would change and that no person decided on.
     updated: BTreeSet<Key>,
     mapping_settled: bool,
-    copies: Option<u64>,
+    /// How many copies of the state were laid back so far, and for the last one the people for which the service held something newer.
+    copies: (u64, BTreeMap<Key, SyncedRecord>),
     notes: Vec<String>,
 }
 
@@ -176,12 +178,15 @@ impl<'a> Inputs<'a> {
         let state = JobState::load(store, &job.name)?;
         let index = Index::load(store, &job.name)?;
         let mirror = part.mirrors.of(job.mapping.target);
-        let dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
+        let mut dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
+        dirty.extend(index.by_ids(&orphans(part.mirrors, store, job.mapping.target)?));
         context.watch.stage(&job.name, Stage::Reading);
         let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
         let mut rows = Collector::new(job, filter, &index, &spill)
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
+        let joined = still_joined(context, job, &rows.left)?;
+        rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
         let decisions = outdated::decided(job, &written, mirror, store, filter)?;
@@ -218,7 +223,8 @@ impl<'a> Inputs<'a> {
     }
 
     fn records(&self) -> u64 {
-        self.unchanged() + self.asked().count() as u64
+        let is_read = |one: &&Candidate| !self.rows.earlier.contains(&one.key);
+        self.unchanged() + self.asked().filter(is_read).count() as u64
     }
 
     /// Why nothing is taken from a source that is too short.
@@ -240,6 +246,9 @@ impl<'a> Inputs<'a> {
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
         let unsure = |_: &Key| RowPresence::Unknown;
         let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
+        let is_of_members = job.mapping.target == Target::Membership;
+        let organizations =
+            self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization);
         let identity = CorrelationContext {
             job,
             rules: Rules {
@@ -258,6 +267,7 @@ impl<'a> Inputs<'a> {
             withheld: &self.withheld,
             presence: &unsure,
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
+            doubted_organizations: organizations.map(|part| &part.results.doubts),
             missed: &missed,
             now: self.part.context.clock.now(),
         };
@@ -267,7 +277,7 @@ impl<'a> Inputs<'a> {
         }
         let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
         let proves_absence = complete.is_ok() && job.mode != Mode::Changes;
-        let sees_all = proves_absence && self.is_whole();
+        let sees_all = proves_absence && self.is_whole() && !self.is_superseded();
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
             Some(at) if rows.present.has(at) => RowPresence::Seen,
             Some(_) if sees_all || (proves_absence && self.part.looks_ahead) => RowPresence::Absent,
@@ -294,12 +304,13 @@ impl<'a> Inputs<'a> {
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
-            members: Memberships::of(context.config, job, self.part.earlier, &begun, (index, &rows.present)),
+            members: Memberships::of(context, job, self.part.earlier, &begun, (index, &rows.present)),
         };
-        if self.is_whole() {
+        let judges = self.is_whole() && !self.is_superseded();
+        if judges {
             detector.stated_leavers(&rows.left, &mut leavers)?;
         }
-        if let Some(present) = attendance.complete.as_ref().ok().filter(|_| self.is_whole()) {
+        if let Some(present) = attendance.complete.as_ref().ok().filter(|_| judges) {
             detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
         }
         let (base, lately) = left_lately(store, job.mapping.target, &job.name, index, now)?;
@@ -312,11 +323,49 @@ impl<'a> Inputs<'a> {
         }
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
         let missing = Missing::of(&leavers.missed, known, &detector, &limit);
+        // What an earlier file of changes said is looked at once more: another list may have them by now.
+        let carried = self.carried_removals()?;
+        leavers.changes.extend(carried.iter().cloned());
         let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
-        leavers.forgotten.append(&mut transfers.handed_over);
+        leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
+        if judges && attendance.complete.is_ok() {
+            transfers.let_go(context, job, &|key| !self.is_present(key))?;
+        }
+        leavers.forgotten.extend(transfers.handed_over.iter().cloned());
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
         let with_absent = begun.with_absent(store, &job.name, absent)?;
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
+    }
+
+    /// The removals that wait from earlier files of changes, and of which this one says nothing.
+    fn carried_removals(&self) -> Result<Vec<Change>, Error> {
+        let (job, store) = (self.job(), self.store());
+        let mut carried = Vec::new();
+        if job.mode == Mode::Full {
+            return Ok(carried);
+        }
+        let mut keys = Vec::new();
+        queue::briefs(store, &job.name, |change| {
+            let waits = change.action == Action::Delete && !change.undoes && change.state == State::Waiting;
+            keys.extend(waits.then_some(change.key));
+        })?;
+        let rows = &self.rows;
+        keys.retain(|key| !rows.left.contains_key(key) && !self.is_present(key) && self.part.filter.has(key));
+        for waiting in queue::of(store, &job.name, &keys)? {
+            let queue::Change { key, wish, marks, approved, .. } = waiting;
+            carried.push(Change { key, wish, fields: Deltas::new(), line: None, known: true, approved, marks });
+        }
+        Ok(carried)
+    }
+
+    /// Whether the read has a row of a known key.
+    fn is_present(&self, key: &Key) -> bool {
+        self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at))
+    }
+
+    /// Whether another file waits after the one that is read: no one leaves by this one.
+    fn is_superseded(&self) -> bool {
+        self.job().inbox.as_ref().is_some_and(|inbox| inbox.reads == Reads::Earlier)
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -342,7 +391,7 @@ impl<'a> Inputs<'a> {
         let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
         let reason = if job.source.has_lines() { HoldReason::DoubtfulRow } else { DOUBTFUL_ENTRY.into() };
         let doubtful = self.hold(doubtful, &reason)?;
-        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts);
+        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, &self.decisions.unasked);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
@@ -364,7 +413,8 @@ impl<'a> Inputs<'a> {
     /// Holds what is not to be believed though it passed the limits: a mapping that changed, a state that was laid back, a
     /// file that may be old.
     fn suspect(&self, judgement: &mut Judgement) -> Result<(), Error> {
-        let (job, Judgement { guarded, mapping_settled, copies, notes, .. }) = (self.job(), judgement);
+        let (job, Judgement { guarded, mapping_settled, copies: (copies, overtaken), notes, .. }) =
+            (self.job(), judgement);
         if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
@@ -372,11 +422,15 @@ impl<'a> Inputs<'a> {
             notes.push(MAPPING_CHANGED.to_owned());
         }
         let found = restored_state::copies(self.store())?;
-        let undoing = match found > self.state.copies {
-            true => restored_state::hold(guarded, job, self.store(), self.mirror(), &self.mapped)?,
-            false => 0,
+        let (store, mirror) = (self.store(), self.mirror());
+        if found > self.state.copies {
+            *overtaken = restored_state::overtaken(&self.index, job, store, mirror, &self.mapped)?;
+        }
+        *copies = found;
+        let undoing = match found {
+            0 => 0,
+            _ => restored_state::hold(guarded, overtaken, job, store, mirror, &self.mapped)?,
         };
-        *copies = (undoing == 0).then_some(found);
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
             held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
@@ -396,10 +450,16 @@ impl<'a> Inputs<'a> {
         changes.splice(0..0, leaving_now);
         leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
         let updated = job_limit::updated(job, &changes, verdicts);
-        let (undecided, mut in_force) = held::decided(std::mem::take(&mut classified.held), job.writes, verdicts);
+        let held = std::mem::take(&mut classified.held);
+        let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, &self.decisions.unasked);
+        // Who they are is known now, which those who are joined to them need.
+        if matches!(job.mapping.target, Target::Contractor | Target::Organization) {
+            let released = undecided.go.iter().filter_map(|change| Some((change.key.clone(), change.id?)));
+            classified.found.extend(released);
+        }
         in_force.append(&mut leaving.limit.decided);
         let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
-        let (mapping_settled, copies, notes) = (true, None, Vec::new());
+        let (mapping_settled, copies, notes) = (true, <_>::default(), Vec::new());
         let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
         self.suspect(&mut judgement)?;
         let guarded = &mut judgement.guarded;
@@ -421,6 +481,27 @@ impl<'a> Inputs<'a> {
         let left = &self.rows.left;
         let says_so = |at: usize| !left.is_empty() && self.key(at).is_some_and(|key| left.contains_key(&key));
         self.without_row().filter(|at| !says_so(*at)).collect()
+    }
+
+    /// The keys with a verdict that the read has a row of; and likewise those with a change that waits, where `all` are asked for.
+    fn there(&self, all: bool) -> Result<BTreeMap<Key, RowIs>, Error> {
+        let (store, name) = (self.store(), &self.job().name);
+        let mut keys: BTreeSet<Key> = self.decisions.verdicts.keys().cloned().collect();
+        if all {
+            let mut note = |key| {
+                keys.insert(key);
+                Ok(())
+            };
+            held::HELD.each_id(store, name, &mut note)?;
+            queue::QUEUE.each_id(store, name, &mut note)?;
+        }
+        let rejected: BTreeSet<&Key> = self.rows.rejected.iter().filter_map(|row| row.key.as_ref()).collect();
+        let is_there = |key: &Key| {
+            let is_early = || self.rows.early_keys().any(|early| early == key);
+            self.is_present(key) || self.rows.left.contains_key(key) || is_early()
+        };
+        let row = |key: &Key| if rejected.contains(key) { RowIs::Rejected } else { RowIs::Usable };
+        Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
     }
 
     /// Known keys that a complete read says are gone.
@@ -455,8 +536,10 @@ impl<'a> Inputs<'a> {
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
         let Judgement { guarded: changes, in_force, updated, mapping_settled, copies, notes } = judgement;
+        let (copies, mut overtaken) = copies;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
         let returned = self.returned(&classified.settled)?;
+        let stated = self.rows.left.keys().cloned().collect();
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
         let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
@@ -465,6 +548,7 @@ impl<'a> Inputs<'a> {
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
         let taken_back = held::taking_back(self.store(), &self.job().name)?;
         let taken_back = notes::taken_back_note(taken_back, &self.job().name);
+        let there = self.there(!attendance.sees_all)?;
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         let rejected = by_line(read.rejected, classified.rejected);
@@ -479,7 +563,14 @@ impl<'a> Inputs<'a> {
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
         let notes = notes.chain(notes::photos_note(&classified.photos_left));
         let notes = notes.chain(taken_back).collect();
-        let results = PartResults { found: classified.found, gone, claimed: leavers.claimed, doubts };
+        let handed_over = transfers.handed_over.into_iter().map(|(key, _)| key).collect();
+        let mut waiting: Vec<_> = leavers.waiting.into_iter().chain(returned).collect();
+        for (key, known) in &mut waiting {
+            known.overtaken |= overtaken.remove(key).is_some();
+        }
+        waiting.extend(overtaken);
+        let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
+        let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
         let rest = JobPlan {
             complete,
             incomplete: attendance.complete.err().unwrap_or_default(),
@@ -497,13 +588,14 @@ impl<'a> Inputs<'a> {
             drift: classified.drift,
             updates: StateUpdates {
                 mapping_settled,
-                copies,
+                copies: Some(copies),
                 settled: classified.settled,
-                waiting: leavers.waiting.into_iter().chain(returned).collect(),
+                waiting,
                 forgotten: leavers.forgotten,
                 matched: classified.matched,
                 in_force,
                 judged_all: attendance.sees_all,
+                there,
                 ..read.updates
             },
             ..read
@@ -514,7 +606,6 @@ impl<'a> Inputs<'a> {
     /// What the read alone says; `always` are those who are to be looked at in every run.
     fn into_plan(self, always: BTreeSet<Key>) -> Result<JobPlan, Error> {
         let JobContext { job, filter, .. } = self.part;
-        let is_there = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at));
         let rows = match job.inbox {
             Some(_) => self.rows.rows(&self.index, &self.spill)?,
             None => Vec::new(),
@@ -525,7 +616,6 @@ impl<'a> Inputs<'a> {
         let updates = StateUpdates {
             content: self.content(),
             due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
-            there: self.decisions.verdicts.keys().filter(|key| is_there(key)).cloned().collect(),
             ..StateUpdates::default()
         };
         Ok(JobPlan {

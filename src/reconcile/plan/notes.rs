@@ -50,6 +50,7 @@ pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
 
 /// That changes wait which take back a run: no plan has them.
 pub(crate) fn taken_back_note(changes: usize, job: &JobName) -> Option<String> {
+    let job = job.root();
     let what = counted(changes, "change that takes back a run waits", "changes that take back a run wait");
     let note = format!(
         "{what} for a decision: `rosterd approve {job}` or `rosterd reject {job}`; `rosterd explain {job} KEY` shows one"

@@ -9,10 +9,12 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use super::build::{Digested, JobContext, draft_plan, finish_plan};
+use super::precondition::{CurrentPlan, Precondition};
 use crate::api::Client;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::mirror;
+use crate::plan::{Held, HoldReason};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter, NoObserver};
 use crate::reconcile::model::job_plan::{Block, JobPlan};
@@ -61,6 +63,12 @@ impl World<'_> {
     /// What a plan over these rows comes to, and the people that it remembers.
     fn plan(&self) -> (JobPlan, Vec<String>) {
         let dir = TempDir::new().unwrap();
+        let Planned { plan, remembered, .. } = self.plan_in(&dir, Digested::Nothing);
+        (plan, remembered)
+    }
+
+    /// The same with what it was made from, in a folder.
+    fn plan_in(&self, dir: &TempDir, digested: Digested) -> Planned {
         let rows = dir.path().join("staff.csv");
         fs::write(&rows, format!("No,Name,Email\n{}", self.rows)).unwrap();
         fs::set_permissions(&rows, fs::Permissions::from_mode(0o600)).unwrap();
@@ -79,8 +87,17 @@ impl World<'_> {
             remembered.push(key.as_str().to_owned());
             Ok(())
         });
-        (finish_plan(draft.unwrap(), &mirrors, &store, Digested::Nothing).unwrap(), remembered)
+        let plan = finish_plan(draft.unwrap(), &mirrors, &store, digested).unwrap();
+        Planned { plan, remembered, mirrors, store }
     }
+}
+
+/// A plan, the people that it remembers, and what it was made from.
+struct Planned {
+    plan: JobPlan,
+    remembered: Vec<String>,
+    mirrors: Mirrors,
+    store: Store,
 }
 
 const FIELDS: [&str; 3] = ["name", "email", "employee_id"];
@@ -243,6 +260,70 @@ fn law_6_a_record_is_the_person_that_it_is_known_as_or_found_as_and_else_a_perso
             assert!(fits, "{what}: {shown}");
         }
     }
+}
+
+/// A planned change is sent only where everything that it is based on is as it was.
+#[test]
+fn a_planned_change_counts_as_long_as_row_person_and_decision_are_what_it_is_based_on() {
+    let rows = row(1, "Ana") + &row(2, "Ben") + &row(3, "Cleo");
+    let there = [(1, "Anna"), (3, "Cleo"), (4, "Dan")];
+    let world = World { rows: &rows, there: &there, known: &[("1", 101), ("3", 103), ("4", 104)], ..World::default() };
+    let dir = TempDir::new().unwrap();
+    let Planned { mut plan, mirrors, store, .. } = world.plan_in(&dir, Digested::All);
+    assert_eq!(shown(&plan).0, [(Action::Update, "1"), (Action::Create, "2")]);
+    let key = |key: &str| Key::new(key).unwrap();
+    let found = |plan: &JobPlan, name: &str, id: Option<i64>, basis: &Precondition| {
+        let current = CurrentPlan::new(plan, mirrors.of(Target::Staff), &store);
+        let judged = current.judge(&key(name), id.and_then(RemoteId::new), basis).unwrap();
+        judged.map(|change| change.key.as_str().to_owned())
+    };
+    let update = Precondition::of(&plan, &plan.go[0]).unwrap();
+    let create = Precondition::of(&plan, &plan.go[1]).unwrap();
+    assert!(update.row.is_some() && update.remote.is_some() && create.row.is_some() && create.remote.is_none());
+    let other = || Some("0".to_owned());
+    let (row, remote) =
+        (|row| Precondition { row, ..update.clone() }, |remote| Precondition { remote, ..update.clone() });
+    let differs = "the planned change differs from the one in the file";
+    let edited = "this person changed at the service since";
+    // Who, under which id, by what it is based on; and what keeps it from being sent.
+    for (name, id, basis, expected) in [
+        ("1", Some(101), update.clone(), Ok("1")),
+        ("2", None, create.clone(), Ok("2")),
+        ("1", Some(101), row(other()), Err("its row in the source changed since")),
+        // A leaver has no row: who is there by now is not to be removed.
+        ("1", Some(101), row(None), Ok("1")),
+        ("1", Some(101), Precondition { wish: "0".into(), ..row(None) }, Err(differs)),
+        ("1", Some(101), Precondition { wish: "0".into(), ..update.clone() }, Err(differs)),
+        ("1", Some(101), remote(other()), Err(edited)),
+        ("1", Some(101), remote(None), Err(edited)),
+        (
+            "2",
+            None,
+            Precondition { remote: other(), ..create.clone() },
+            Err("the service does not have this person any more"),
+        ),
+        ("2", Some(103), create.clone(), Err(edited)),
+        ("3", Some(103), Precondition { row: None, ..update.clone() }, Err(edited)),
+        ("5", None, Precondition { remote: None, ..update.clone() }, Err("it is not wanted any more")),
+        ("5", None, Precondition { row: None, ..create.clone() }, Err("it is not wanted any more")),
+    ] {
+        let judged = found(&plan, name, id, &basis);
+        assert_eq!(
+            judged.as_deref(),
+            expected.map_err(str::to_owned).as_ref().map(|key| *key),
+            "{name} {id:?} {basis:?}"
+        );
+    }
+    // What a run decided since.
+    plan.waits.insert(key("1"), HoldReason::OnSite);
+    assert_eq!(found(&plan, "1", Some(101), &update).as_deref(), Ok("1"), "sending looks at the place by itself");
+    plan.waits.insert(key("1"), HoldReason::Protected);
+    assert_eq!(found(&plan, "1", Some(101), &update), Err(HoldReason::Protected.to_string()));
+    plan.dropped.push(plan.go[1].clone());
+    assert_eq!(found(&plan, "2", None, &create), Err("a person rejected it since".into()));
+    assert_eq!(found(&plan, "1", Some(101), &update), Err(HoldReason::Protected.to_string()), "not that of another");
+    plan.held.push(Held { key: key("2"), reason: HoldReason::NeedsOwnKey, change: None, other: None });
+    assert_eq!(found(&plan, "2", None, &create), Err(format!("held by now: {}", HoldReason::NeedsOwnKey)));
 }
 
 /// What is sent, and what waits with its reason.

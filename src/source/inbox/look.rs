@@ -94,9 +94,10 @@ pub(super) fn waiting(
 }
 
 impl Folder {
-    /// The names of the files that wait and fit, in order, whether they have settled or not.
-    pub fn waiting(&self, options: &Options) -> Result<Vec<String>, Error> {
-        let entries = waiting(self, options, &|entry| entry.what != What::File || unfit(entry, options).is_some())?;
+    /// The names of the files that wait and fit, in order, whether they have settled or not. `skip` names what is done.
+    pub fn waiting(&self, options: &Options, skip: &dyn Fn(&InboxEntry) -> bool) -> Result<Vec<String>, Error> {
+        let is_unfit = |entry: &InboxEntry| entry.what != What::File || unfit(entry, options).is_some();
+        let entries = waiting(self, options, &|entry| is_unfit(entry) || skip(entry))?;
         Ok(entries.iter().map(|entry| name::shown(&entry.name)).collect())
     }
 

@@ -36,7 +36,7 @@ pub use folder::{Folder, InboxEntry, What};
 pub use look::{Look, Watcher};
 pub use name::{dated, shown};
 pub use older_export::OlderExport;
-pub use options::{Options, Order};
+pub use options::{Options, Order, Reads};
 pub use refusal::Refusal;
 pub use stamp::Stamp;
 pub use sweep::Swept;

@@ -24,6 +24,20 @@ pub struct Options {
     pub kept: SignedDuration,
     /// Why all changes of the file being read wait for a person; set for a single run, never by a configuration.
     pub doubt: Option<OlderExport>,
+    /// What the run reads of it; set for a single run, too.
+    pub reads: Reads,
+}
+
+/// What a run reads of an inbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reads {
+    /// Its last file.
+    #[default]
+    Last,
+    /// A file after which another one waits: who is missing from it may be in that one.
+    Earlier,
+    /// No file, though the inbox gets whole lists: what is left of earlier ones says of no one that they leave.
+    Nothing,
 }
 
 impl Options {

@@ -5,3 +5,4 @@ mod every_target;
 mod holders;
 pub(crate) mod jobs;
 mod organizations;
+mod two_lists;

@@ -137,7 +137,7 @@ fn law_9_a_removal_that_waits_for_a_decision_waits_after_a_rebuild_too() {
     world.run(&["approve", "staff", "P00001", "P00002", "P00003", "P00004", "P00005", "P00006"]).expect(0);
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 6));
     let told = world.run(&["rebuild"]).expect(0);
-    assert!(told.out.contains("2 removals that wait for a decision"), "{told:?}");
+    assert!(told.out.contains("2 changes that wait for a decision"), "{told:?}");
     for _ in 0..2 {
         let ran = world.sync().expect(4);
         assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");

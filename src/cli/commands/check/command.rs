@@ -76,7 +76,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         let can_have_state = findings[before..].iter().all(|finding| finding.verdict != Verdict::Wrong);
         let mut places = Places::new();
         let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(config.state.home.spill_dir()));
-        let access = Access::of_a_person(&clock, &logins, config.state.home.spill_dir());
+        let scratch = session::scratch(&config);
+        let access = Access::of_a_person(&clock, &logins, &scratch);
         let last = if can_have_state { units::last_found(&config) } else { BTreeMap::new() };
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);

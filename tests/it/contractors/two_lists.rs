@@ -1,0 +1,231 @@
+//! People who go from one job's list to another's, where the lists come by inboxes, in files of changes, or not at all.
+
+use serde_json::Value;
+
+use crate::support::{Config, World};
+
+const STAFF: &str = "No,Name,Email\n";
+const REMOVING: &str =
+    "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\nmax_missing = \"off\"\n";
+
+/// A job that is called as its list is.
+fn list(name: &str, rest: &str) -> Config {
+    Config {
+        name: name.into(),
+        job: "key = \"{{ no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
+        path: format!("{name}.csv"),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n".into(),
+        ..Config::rest(rest)
+    }
+}
+
+/// The same with an inbox; `source` are lines of the source.
+fn inbox(name: &str, source: &str, rest: &str) -> Config {
+    let config = list(name, rest);
+    Config { path: name.into(), source: config.source.clone() + source, ..config }
+}
+
+fn of(north: Config, south: &Config) -> World {
+    let world = World::of(north.and(south));
+    for name in ["north", "south"] {
+        std::fs::create_dir(world.dir().join(name)).unwrap();
+    }
+    world
+}
+
+/// People of one digit each, called by it.
+fn put(world: &World, file: &str, people: &[u32]) {
+    let row = |one: &u32| format!("{one},Person {one},p{one}@example.com\n");
+    world.put(file, (STAFF.to_owned() + &people.iter().map(row).collect::<String>()).as_bytes());
+}
+
+/// Numbers and ids of those who are at the service.
+fn ids(world: &World) -> Vec<(String, i64)> {
+    let one = |one: Value| (one["employee_id"].as_str().unwrap().to_owned(), one["id"].as_i64().unwrap());
+    let mut all: Vec<_> = world.service().all("staff").into_iter().map(one).collect();
+    all.sort();
+    all
+}
+
+/// What someone is called there.
+fn called(world: &World, number: u32) -> String {
+    let all = world.service().all("staff").into_iter();
+    let one = all.into_iter().find(|one| one["employee_id"] == number.to_string().as_str()).unwrap();
+    one["name"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn who_comes_to_a_list_of_changes_is_handed_over_by_whichever_file_named_them() {
+    let world = of(list("north", REMOVING), &inbox("south", "mode = \"changes\"\n", ""));
+    put(&world, "north.csv", &[1, 2, 3, 5]);
+    put(&world, "south/1.csv", &[8]);
+    world.sync().expect(0);
+    let before = ids(&world);
+    put(&world, "south/2.csv", &[5]);
+    world.sync().expect(4);
+    // A later file says nothing of them.
+    put(&world, "south/3.csv", &[8]);
+    world.sync().expect(4);
+    put(&world, "north.csv", &[1, 2, 3]);
+    let ran = world.sync().expect(0);
+    assert!(ran.reason().contains("moved to the source of job south"), "{ran:?}");
+    assert_eq!(ids(&world), before, "no one is removed, or made again: {ran:?}");
+    world.put("south/4.csv", (STAFF.to_owned() + "5,Person Five,p5@example.com\n").as_bytes());
+    world.sync().expect(0);
+    assert_eq!(called(&world, 5), "Person Five", "they are the other list's, which changes them");
+}
+
+#[test]
+fn who_may_be_in_a_file_that_waits_unread_in_another_inbox_stays() {
+    let world = of(list("north", REMOVING), &inbox("south", "", REMOVING));
+    put(&world, "north.csv", &[1, 2, 5]);
+    put(&world, "south/1.csv", &[8]);
+    world.sync().expect(0);
+    let before = ids(&world);
+    put(&world, "north.csv", &[1, 2]);
+    put(&world, "south/2.csv", &[8]);
+    put(&world, "south/3.csv", &[8, 5]);
+    let ran = world.sync().expect(4);
+    assert!(ran.reason().contains("until job south has read what waits in its inbox"), "{ran:?}");
+    assert_eq!(ids(&world), before, "{ran:?}");
+    world.sync().expect(0);
+    assert_eq!(ids(&world), before);
+}
+
+#[test]
+fn law_6_who_shares_a_mailbox_with_a_newcomer_of_another_list_is_not_taken_for_them() {
+    // Who comes there; whether it is the person who leaves here.
+    for (no, name, is_them) in [(9, "Zoe Fox", false), (1, "Zoe Fox", true), (9, "Ana Lee", true), (1, "Lee Ana", true)]
+    {
+        let world = of(list("north", REMOVING), &list("south", REMOVING));
+        world.put("north.csv", format!("{STAFF}1,Ana Lee,desk@example.com\n2,Bo,bo@example.com\n").as_bytes());
+        put(&world, "south.csv", &[8]);
+        world.sync().expect(0);
+        let ana = ids(&world)[0].1;
+        world.put("north.csv", format!("{STAFF}2,Bo,bo@example.com\n").as_bytes());
+        let new = format!("{STAFF}8,Person 8,p8@example.com\n{no},{name},desk@example.com\n");
+        world.put("south.csv", new.as_bytes());
+        let ran = world.run(&["sync", "--json", "north"]);
+        let is_there = ids(&world).iter().any(|(_, id)| *id == ana);
+        assert_eq!(is_there, is_them, "{no} {name}: {ran:?}");
+    }
+}
+
+#[test]
+fn who_stays_at_the_service_is_let_go_of_once_another_list_has_them() {
+    let keep = "[job.leavers]\naction = \"keep\"\ngrace = \"0s\"\n";
+    let update = "[job.leavers]\naction = \"update\"\ngrace = \"0s\"\nset.title = \"Left\"\n";
+    for leavers in [keep, update] {
+        let world = of(list("north", leavers), &list("south", ""));
+        put(&world, "north.csv", &[1, 2, 3, 5]);
+        put(&world, "south.csv", &[8]);
+        world.sync().expect(0);
+        put(&world, "north.csv", &[1, 2, 3]);
+        world.sync().expect(0);
+        put(&world, "south.csv", &[8, 5]);
+        world.sync();
+        world.sync();
+        world.sync().expect(0);
+        world.put("south.csv", format!("{STAFF}8,Person 8,p8@example.com\n5,Person Five,p5@example.com\n").as_bytes());
+        world.sync().expect(0);
+        assert_eq!(called(&world, 5), "Person Five", "{leavers}: the other list's data arrives");
+        assert_eq!(ids(&world).len(), 5, "{leavers}");
+    }
+}
+
+#[test]
+fn law_1_a_removal_that_waits_is_not_carried_out_while_another_list_has_the_person() {
+    let north = inbox("north", "mode = \"changes\"\n", REMOVING);
+    let north = Config { job: north.job.clone() + "include = \"{{ title != 'gone' }}\"\n", ..north };
+    let world = of(north, &list("south", REMOVING));
+    let rows = [1, 2, 5].map(|one| format!("{one},Person {one},p{one}@example.com,\n")).concat();
+    world.put("north/1.csv", format!("No,Name,Email,Title\n{rows}").as_bytes());
+    put(&world, "south.csv", &[8]);
+    world.sync().expect(0);
+    let before = ids(&world);
+    let five = before[2].1;
+    world.service().edit("staff", five, serde_json::json!({"onsite_status": "onsite"}));
+    world.put("north/2.csv", "No,Name,Email,Title\n5,Person 5,p5@example.com,gone\n".as_bytes());
+    let ran = world.sync().expect(0);
+    assert_eq!(ids(&world), before, "they are on site: {ran:?}");
+    put(&world, "south.csv", &[8, 5]);
+    world.service().edit("staff", five, serde_json::json!({"onsite_status": "offsite"}));
+    world.sync();
+    assert_eq!(ids(&world), before, "the other list has them");
+    let ran = world.sync().expect(0);
+    assert_eq!(ids(&world), before, "{ran:?}");
+    assert_eq!(world.run(&["status", "--json"]).job()["held"], 0, "nothing is left of the removal");
+}
+
+#[test]
+fn law_1_who_waits_in_another_list_stays_though_its_source_can_not_be_read() {
+    let world = of(list("north", REMOVING), &list("south", REMOVING));
+    put(&world, "north.csv", &[1, 2, 5]);
+    put(&world, "south.csv", &[8]);
+    world.sync().expect(0);
+    let before = ids(&world);
+    put(&world, "south.csv", &[8, 5]);
+    world.sync().expect(4);
+    put(&world, "north.csv", &[1, 2]);
+    std::fs::remove_file(world.dir().join("south.csv")).unwrap();
+    let ran = world.sync().expect(1);
+    assert!(ran.reason().contains("the source of job south could not be read"), "{ran:?}");
+    assert_eq!(ids(&world), before);
+    put(&world, "south.csv", &[8, 5]);
+    world.sync().expect(0);
+    assert_eq!(ids(&world), before);
+}
+
+/// Members and memberships at the service, by id.
+fn joined(world: &World) -> (Vec<i64>, Vec<i64>) {
+    let ids = |what: &str| {
+        let mut ids: Vec<i64> = world.service().all(what).iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    (ids("sp.member"), ids("sp.membership"))
+}
+
+fn sites(name: &str) -> Config {
+    Config {
+        target: "contractor".into(),
+        job: "key = \"{{ no }}\"\nmatch_on = [\"email\"]\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ ['Acme', no][0] }}\"\n".into(),
+        ..list(name, REMOVING)
+    }
+}
+
+#[test]
+fn a_contractor_who_comes_to_another_list_takes_the_membership_along() {
+    let world = of(sites("north"), &sites("south"));
+    put(&world, "north.csv", &[1, 2, 5]);
+    put(&world, "south.csv", &[8]);
+    world.sync().expect(0);
+    let before = joined(&world);
+    put(&world, "north.csv", &[1, 2]);
+    put(&world, "south.csv", &[8, 5]);
+    let ran = world.run(&["sync", "--json", "north"]).expect(0);
+    assert!(ran.reason().contains("moved to the source of job south"), "{ran:?}");
+    assert_eq!(joined(&world), before, "nothing ends before the other list runs");
+    world.sync().expect(0);
+    assert_eq!(joined(&world), before);
+    put(&world, "south.csv", &[8]);
+    world.sync().expect(0);
+    assert_eq!((joined(&world).0.len(), joined(&world).1.len()), (3, 3), "the other list ends both");
+}
+
+#[test]
+fn law_8_rows_that_join_people_to_an_organization_of_another_job_are_no_contradiction() {
+    let world = of(sites("north"), &sites("south"));
+    put(&world, "north.csv", &[1, 2, 5]);
+    put(&world, "south.csv", &[6, 7, 8]);
+    world.sync().expect(0);
+    let writes = world.service().writes();
+    for _ in 0..2 {
+        let ran = world.sync().expect(0);
+        assert_eq!(world.service().writes(), writes, "law 4: {ran:?}");
+    }
+    put(&world, "south.csv", &[6, 7, 8, 9]);
+    let ran = world.sync().expect(0);
+    assert_eq!(joined(&world).1.len(), 7, "{ran:?}");
+}
