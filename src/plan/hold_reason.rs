@@ -51,8 +51,7 @@ pub enum HoldReason {
     #[error("{field} fits several {many} at the service (ids {ids}); make it unique there")]
     Ambiguous { field: String, many: String, ids: String },
     #[error(
-        "{field} fits the {one} with id {id}, who belongs to key {key} of job {job}; it takes them over once that job lets go of \
-         them"
+        "{field} fits the {one} with id {id}, who belongs to key {key} of job {job} for as long as its source has them"
     )]
     Taken { field: String, one: String, id: RemoteId, key: String, job: String },
     #[error("this record and that of key {key} both fit the {one} with id {id}")]

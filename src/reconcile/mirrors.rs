@@ -48,6 +48,11 @@ impl Mirrors {
         self.by_target.get_mut(&target).expect("it is pulled before the job is looked at")
     }
 
+    /// Stores what was learned of all that a part of a job needs.
+    pub(crate) fn save(&mut self, store: &Store, part: &Job) -> Result<(), store::Error> {
+        needed(part).into_iter().try_for_each(|target| self.of_mut(target).save(store))
+    }
+
     /// The mirrors that a job needs as the last finished pulls left them; `None` where one of them was never pulled.
     pub(crate) fn stored(store: &Store, job: &Job) -> Result<Option<Self>, store::Error> {
         let mut mirrors = Self::default();

@@ -198,7 +198,7 @@ async fn plan_after_recovery(
     // Whether an earlier request made them is not known.
     unclear.into_iter().for_each(|(key, reason)| draft.changes.hold_record(key, reason));
     adoption.end()?;
-    mirrors.of_mut(part.mapping.target).save(store)?;
+    mirrors.save(store, part)?;
     Ok(draft)
 }
 

@@ -192,8 +192,9 @@ impl LeaverDetector<'_> {
         if done {
             return Ok(None);
         }
+        let entity = self.mirror.get(self.store, known.id)?;
         if let Some(members) = &self.members {
-            if members.is_let_go(&known)? {
+            if entity.as_ref().map(|entity| members.is_let_go(&known, entity)).transpose()?.unwrap_or_default() {
                 departed.forgotten.push((key.clone(), known.id));
                 return Ok(None);
             }
@@ -201,7 +202,6 @@ impl LeaverDetector<'_> {
                 return Ok(None);
             }
         }
-        let entity = self.mirror.get(self.store, known.id)?;
         match &entity {
             None => departed.forgotten.push((key.clone(), known.id)),
             Some(entity) => {

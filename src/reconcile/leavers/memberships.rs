@@ -17,8 +17,8 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{JobName, Key, Target};
-use crate::snapshot::{Index, SYNCED, SyncedRecord};
+use crate::record::{Entity, JobName, Key, RemoteId, Target};
+use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Store};
 
 /// What is known of the members of memberships.
@@ -33,6 +33,8 @@ pub(crate) struct Memberships<'a> {
     staying: BTreeSet<&'a Key>,
     /// Those that another job takes over.
     handed_over: Option<&'a BTreeSet<Key>>,
+    /// The entities of those that this run found at the service.
+    found: BTreeSet<RemoteId>,
     store: &'a Store,
     /// The job as a whole.
     whole: JobName,
@@ -72,6 +74,7 @@ impl<'a> Memberships<'a> {
                 })
                 .unwrap_or_default(),
             handed_over: own.map(|own| &own.results.handed_over),
+            found: own.into_iter().flat_map(|own| own.results.found.values().copied()).collect(),
             store: context.store,
             whole,
             begun,
@@ -92,12 +95,16 @@ impl<'a> Memberships<'a> {
         (self.are_removed || !is_gone) && !self.staying.contains(&member) && !is_unsure
     }
 
-    /// Whether the member belongs to another job by now, and the membership with them: this one may no longer end it.
-    pub(crate) fn is_let_go(&self, known: &SyncedRecord) -> Result<bool, store::Error> {
-        let Some(member) = organization_transfers::member(&known.sent) else { return Ok(false) };
-        let is_handed_over = self.handed_over.is_some_and(|all| all.contains(&member));
-        // A run that ended early may have let go of the person alone.
-        Ok(is_handed_over || SyncedRecord::get(self.store, &self.whole, &member)?.is_none())
+    /// Whether the member belongs to another job by now, or to none, and the membership with them: this one may no longer end it.
+    /// A run that ended early may have let go of the person alone.
+    pub(crate) fn is_let_go(&self, known: &SyncedRecord, shown: &Entity) -> Result<bool, store::Error> {
+        let member = organization_transfers::member(&known.sent);
+        if member.is_some_and(|member| self.handed_over.is_some_and(|all| all.contains(&member))) {
+            return Ok(true);
+        }
+        let id = shown.value(Target::MEMBER).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
+        let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(false) };
+        Ok(Owner::of(self.store, Target::Contractor, id)?.is_none_or(|owner| owner.job != self.whole))
     }
 
     /// The membership that took the place of one that is gone from the source.

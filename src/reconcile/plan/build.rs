@@ -127,6 +127,8 @@ struct Inputs<'a> {
     lost: Vec<String>,
     spill: ChangeSpill,
     rows: CollectedRows,
+    /// How many rows say that someone, or one of their memberships, is gone.
+    statements: u64,
     lag: ReplicaLag,
     decisions: outdated::Decisions,
 }
@@ -185,6 +187,7 @@ impl<'a> Inputs<'a> {
         let mut rows = Collector::new(job, filter, &index, &spill)
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
+        let statements = rows.left.len() as u64;
         let joined = still_joined(context, job, &rows.left)?;
         rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
@@ -193,7 +196,21 @@ impl<'a> Inputs<'a> {
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        Ok(Self { part, state, index, mapped, written, fingerprint, withheld, lost, spill, rows, lag, decisions })
+        Ok(Self {
+            part,
+            state,
+            index,
+            mapped,
+            written,
+            fingerprint,
+            withheld,
+            lost,
+            spill,
+            rows,
+            statements,
+            lag,
+            decisions,
+        })
     }
 
     fn job(&self) -> &'a Job {
@@ -230,7 +247,7 @@ impl<'a> Inputs<'a> {
     /// Why nothing is taken from a source that is too short.
     fn too_few_records(&self) -> Option<Block> {
         // A row of a file of changes that says that its person is gone is what such a file is for.
-        let left = if self.job().mode == Mode::Changes { self.rows.left.len() as u64 } else { 0 };
+        let left = if self.job().mode == Mode::Changes { self.statements } else { 0 };
         let (records, least) = (self.records() + left, self.job().limits.min_records);
         (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
     }

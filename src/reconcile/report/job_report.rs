@@ -2,6 +2,7 @@
 
 use crate::hr_report::FileNote;
 use std::cmp::Reverse;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
@@ -311,9 +312,22 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     let held = held_by(parts);
     let held = some(held.iter().map(String::as_str));
     reasons.extend(held.into_iter().map(|text| ReasonKind::Held.because(text)));
-    let incomplete: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.incomplete).collect();
-    let incomplete =
-        incomplete.into_iter().map(|reason| format!("incomplete read, so no one leaves by absence: {reason}"));
+    // What is wrong with the people's rows keeps all of them; what is wrong with another part keeps that part.
+    let mut incomplete = BTreeMap::new();
+    for part in parts.iter().rev() {
+        for reason in &part.plan.incomplete {
+            let kept = match part.plan.job.part_of() {
+                None => "incomplete read, so no one leaves by absence".to_owned(),
+                Some(target) => format!("incomplete read of {0}, so none of the {0} ends by absence", target.plural()),
+            };
+            match incomplete.entry(reason) {
+                Entry::Occupied(mut known) if part.plan.job.part_of().is_none() => _ = known.insert(kept),
+                Entry::Occupied(_) => {}
+                Entry::Vacant(new) => _ = new.insert(kept),
+            }
+        }
+    }
+    let incomplete = incomplete.into_iter().map(|(reason, kept)| format!("{kept}: {reason}"));
     reasons.extend(incomplete.map(|text| ReasonKind::Incomplete.because(text)));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.plan.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned().map(Reason::from));

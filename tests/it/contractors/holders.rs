@@ -171,3 +171,40 @@ fn files_in_an_inbox_may_each_name_other_certifications_and_no_one_holds_one_twi
     world.sync().expect(0);
     assert!(world.service().requests().len() - requests <= 3, "law 4: nothing is asked while no file waits");
 }
+
+#[test]
+fn a_certificate_of_someone_who_was_made_again_is_that_of_their_new_id() {
+    let world = world("");
+    world.csv(HEADER.to_owned() + THREE);
+    world.sync().expect(0);
+    let held_by = |id: i64| holders(&world).iter().filter(|one| one["record_id"] == id).count();
+    let before = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    assert_eq!(held_by(before), 1);
+    assert!(world.service().remove("staff", before));
+    let config = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&config.replace("[state]\n", "[state]\nfull_pull = \"1s\"\n"));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let ran = world.sync().expect(3);
+    assert!(
+        ran.out.contains("no employee at the service has this id"),
+        "while they are away, the run says so: {ran:?}"
+    );
+    world.person(1, "Clerk");
+    let after = world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    world.sync().expect(0);
+    assert_eq!((held_by(after), after == before), (1, false));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "law 4");
+    let explained = world.run(&["explain", "courses", "P00001-First Aid"]).expect(0);
+    assert!(!explained.out.contains("gone from there") && !explained.out.contains("never read"), "{explained:?}");
+}
+
+#[test]
+fn law_8_a_certification_whose_last_holder_is_gone_stops_no_other_one() {
+    let world = world("");
+    world.csv(HEADER.to_owned() + THREE);
+    world.sync().expect(0);
+    let last = holders(&world).into_iter().find(|one| one["certification_id"] == 802).unwrap();
+    assert!(world.service().remove("certification.holder", last["id"].as_i64().unwrap()));
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), holders(&world).len()), ((1, 0, 0), 3), "who is in the source holds it again: {ran:?}");
+}

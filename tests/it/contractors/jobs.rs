@@ -20,7 +20,8 @@ service_provider_id = "{{ no }}"
 "membership.roles" = "{{ role }}"
 "#;
 
-const REMOVING: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
+pub(crate) const REMOVING: &str =
+    "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
 
 /// A job of contractors, with these lines of `[job]` and these tables after it.
 fn config(job: &str, rest: &str) -> Config {
@@ -44,11 +45,11 @@ pub(crate) fn row(person: usize, company: usize, trade: &str) -> String {
     format!("C{person:05},Worker {person},worker{person}@example.com,{trade},94{company:06},Company {company} Ltd,61\n")
 }
 
-fn file(rows: impl IntoIterator<Item = (usize, usize)>) -> String {
+pub(crate) fn file(rows: impl IntoIterator<Item = (usize, usize)>) -> String {
     rows.into_iter().fold(HEADER.to_owned(), |text, (person, company)| text + &row(person, company, "Roofer"))
 }
 
-fn all(world: &World, what: &str) -> Vec<Value> {
+pub(crate) fn all(world: &World, what: &str) -> Vec<Value> {
     world.service().all(what)
 }
 
@@ -60,7 +61,7 @@ fn texts(world: &World, what: &str, field: &str) -> Vec<String> {
 }
 
 /// The pairs at the service, by the names that the file gives them.
-fn pairs(world: &World) -> Vec<(String, String)> {
+pub(crate) fn pairs(world: &World) -> Vec<(String, String)> {
     let mut pairs: Vec<(String, String)> = all(world, "sp.membership")
         .iter()
         .map(|one| {
@@ -75,7 +76,7 @@ fn pairs(world: &World) -> Vec<(String, String)> {
     pairs
 }
 
-fn pair(person: usize, company: usize) -> (String, String) {
+pub(crate) fn pair(person: usize, company: usize) -> (String, String) {
     (format!("C{person:05}"), format!("94{company:06}"))
 }
 

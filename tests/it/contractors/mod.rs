@@ -5,4 +5,5 @@ mod every_target;
 mod holders;
 pub(crate) mod jobs;
 mod organizations;
+mod parts;
 mod two_lists;

@@ -1,4 +1,5 @@
 //! The limits on what one run may change.
 
+mod left_open;
 mod limits;
 mod segments;

@@ -1,8 +1,9 @@
 //! People who share a mailbox: who is meant, and what can be decided about them.
 
 use rosterd::sandbox::Options;
+use serde_json::json;
 
-use crate::support::{Config, World, people};
+use crate::support::{Config, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
@@ -92,4 +93,32 @@ fn people_who_share_a_mailbox_move_to_another_one_together() {
     let joined = people(1..3) + "P00003,Person 3,desk2@example.com,Clerk\n" + &twin(4) + &twin(5);
     let ran = world.sync_of(joined.replace("shared@", "desk2@")).expect(4);
     assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(3)), "{ran:?}");
+}
+
+/// Whatever becomes of the request, the person who was rejected stays who they are, and the new one is made once.
+#[test]
+fn law_6_a_new_person_is_not_taken_for_one_who_was_rejected_when_their_request_gets_no_answer() {
+    for fault in ["staff.create cut-before times=1", "staff.create cut-after times=1", ""] {
+        for on_drift in ["overwrite", "keep"] {
+            let job = Config::default().job(&format!("on_drift = \"{on_drift}\"\n"));
+            let world = World::with(Options { accept_duplicates: true, ..Options::default() }, job);
+            world.csv(people(1..6));
+            world.sync().expect(0);
+            world.service().put("staff", json!({"name": "Xena", "email": "person9@example.com", "employee_id": "77"}));
+            world.csv(people(1..6) + &row(9, "Clerk"));
+            world.sync().expect(4);
+            world.run(&["reject", "staff"]).expect(0);
+            world.sync().expect(4);
+            world.run(&["approve", "staff"]).expect(0);
+            world.faults(&[fault].into_iter().filter(|fault| !fault.is_empty()).collect::<Vec<_>>());
+            let ran = world.sync();
+            world.sync().expect(0);
+            let called = |number: &str| {
+                let all = world.staff().into_iter().filter(|one| one["employee_id"] == number);
+                all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+            };
+            assert_eq!(called("77"), ["Xena"], "{fault} {on_drift}: {ran:?}");
+            assert_eq!(called("P00009"), ["Person 9"], "{fault} {on_drift}: {ran:?}");
+        }
+    }
 }

@@ -8,6 +8,7 @@ mod overdue;
 mod refused;
 mod reports;
 mod settling;
+mod waiting;
 
 use std::fs;
 use std::path::PathBuf;

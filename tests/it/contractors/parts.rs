@@ -1,0 +1,205 @@
+//! The parts of a job of contractors decide together: people, their organizations and what joins the two.
+
+use rosterd::sandbox::Options;
+use serde_json::json;
+
+use super::jobs::{HEADER, REMOVING, all, file, pair, pairs, row, world};
+use crate::support::World;
+
+/// Memberships of the first three people in the first company.
+fn first() -> Vec<(usize, usize)> {
+    vec![(1, 1), (2, 1), (3, 1)]
+}
+
+fn inbox(world: &World, name: &str, text: &str) {
+    world.put(&format!("inbox/{name}"), text.as_bytes());
+}
+
+/// A world whose job of contractors reads an inbox; `job` are lines of the job, `source` of its source.
+fn with_inbox(job: &str, source: &str, rest: &str) -> World {
+    let world = world(Options::default(), job, rest);
+    std::fs::create_dir(world.dir().join("inbox")).unwrap();
+    let text = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&text.replace("path = \"staff.csv\"\n", &format!("path = \"inbox\"\n{source}")));
+    world
+}
+
+#[test]
+fn what_is_approved_of_memberships_is_sent_though_no_file_waits() {
+    let world = with_inbox("", "", "[job.guard]\nmax_updates = 3\n");
+    inbox(&world, "1.csv", &file((1..6).map(|person| (person, 1))));
+    world.sync().expect(0);
+    let moved = |person| (person, if person < 5 { 2 } else { 1 });
+    inbox(&world, "2.csv", &file((1..6).map(moved)));
+    world.sync().expect(4);
+    world.run(&["approve", "sites"]).expect(0);
+    let ran = world.sync().expect(0);
+    let expected: Vec<_> = (1..6).map(moved).map(|(person, company)| pair(person, company)).collect();
+    assert_eq!(pairs(&world), expected, "{ran:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_1_a_row_that_ends_one_of_several_memberships_removes_no_one() {
+    let include = "include = \"{{ trade != 'gone' }}\"\n";
+    for mode in ["changes", "full"] {
+        let world = with_inbox(include, &format!("mode = \"{mode}\"\n"), REMOVING);
+        inbox(&world, "1.csv", &file([(1, 1), (1, 2), (2, 1), (3, 1)]));
+        world.sync().expect(0);
+        // In a whole file, the row of the other membership is cut off.
+        let (gone, rest) = (row(1, 1, "gone"), row(2, 1, "Roofer") + &row(3, 1, "Roofer"));
+        let text = match mode {
+            "changes" => HEADER.to_owned() + &gone,
+            _ => HEADER.to_owned() + &gone + &rest + &row(1, 2, "Roofer")[..12],
+        };
+        inbox(&world, "2.csv", &text);
+        let ran = world.sync();
+        assert_eq!(pairs(&world), [pair(1, 2), pair(2, 1), pair(3, 1)], "{mode}: {ran:?}");
+        assert_eq!(all(&world, "sp.member").len(), 3, "{mode}: {ran:?}");
+        // The last one that ends makes a leaver.
+        let last = HEADER.to_owned() + &row(1, 2, "gone") + if mode == "full" { &rest } else { "" };
+        inbox(&world, "3.csv", &last);
+        world.sync().expect(0);
+        assert_eq!((pairs(&world).len(), all(&world, "sp.member").len()), (2, 2), "{mode}");
+    }
+}
+
+#[test]
+fn who_comes_back_after_a_removal_comes_back_with_their_membership() {
+    let world = with_inbox("include = \"{{ trade != 'gone' }}\"\n", "", REMOVING);
+    inbox(&world, "1.csv", &file(first()));
+    world.sync().expect(0);
+    let rest = row(2, 1, "Roofer") + &row(3, 1, "Roofer");
+    // The read is not complete, so only the statement counts.
+    inbox(&world, "2.csv", &(HEADER.to_owned() + &row(1, 1, "gone") + &rest + "#N/A,x,,,,,\n"));
+    world.sync().expect(3);
+    assert_eq!(all(&world, "sp.member").len(), 2);
+    inbox(&world, "3.csv", &file(first()));
+    world.sync().expect(0);
+    assert_eq!(pairs(&world), [pair(1, 1), pair(2, 1), pair(3, 1)]);
+}
+
+#[test]
+fn whose_removal_was_rejected_keeps_their_memberships_too() {
+    let rest =
+        "[job.leavers]\naction = \"delete\"\ngrace = \"1s\"\n[job.guard]\nmax_leavers = \"off\"\nmax_missing = 3\n";
+    let world = world(Options::default(), "", rest);
+    world.csv(file((1..13).map(|person| (person, 1))));
+    world.sync().expect(0);
+    world.csv(file((5..13).map(|person| (person, 1))));
+    world.sync().expect(4);
+    world.run(&["reject", "sites"]).expect(0);
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!((pairs(&world).len(), all(&world, "sp.member").len()), (12, 12), "{ran:?}");
+    }
+}
+
+#[test]
+fn law_9_a_membership_that_is_missed_is_missed_after_a_rebuild_for_as_long_as_before() {
+    let world = world(Options::default(), "", "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
+    world.csv(file([(1, 1), (1, 2), (2, 1), (3, 1)]));
+    world.sync().expect(0);
+    world.csv(file([(1, 2), (2, 1), (3, 1)]));
+    world.sync().expect(0);
+    let before = pairs(&world);
+    world.run(&["rebuild"]).expect(0);
+    for _ in 0..3 {
+        let ran = world.sync().expect(0);
+        assert_eq!(pairs(&world), before, "{ran:?}");
+    }
+    let plan = world.run(&["plan"]).expect(0);
+    assert!(plan.out.contains("C00001 @ 94000001  missing since"), "{plan:?}");
+}
+
+#[test]
+fn law_6_a_number_that_is_mistyped_in_one_of_two_rows_ends_no_membership() {
+    let world = world(Options::default(), "match_on = [\"email\"]\n", REMOVING);
+    world.csv(file([(1, 1), (1, 2), (2, 1), (3, 1)]));
+    world.sync().expect(0);
+    let before = pairs(&world);
+    world.csv(file([(1, 2), (2, 1), (3, 1)]) + &row(1, 1, "Roofer").replace("C00001", "c0001"));
+    let ran = world.sync().expect(4);
+    assert_eq!(pairs(&world), before, "{ran:?}");
+    world.csv(file([(1, 1), (1, 2), (2, 1), (3, 1)]));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_6_who_is_in_a_company_whose_number_was_swapped_stays_where_they_are() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file([(1, 1), (2, 2), (3, 3)]));
+    world.sync().expect(0);
+    let before = pairs(&world);
+    let swapped = |person: usize, company: usize, number: usize| {
+        row(person, company, "Roofer").replace(&format!("94{company:06}"), &format!("94{number:06}"))
+    };
+    world.csv(HEADER.to_owned() + &swapped(1, 1, 2) + &swapped(2, 2, 1) + &row(3, 3, "Roofer"));
+    let ran = world.sync().expect(4);
+    assert_eq!((pairs(&world), ran.writes()), (before.clone(), (0, 0, 0)), "{ran:?}");
+    world.csv(file([(1, 1), (2, 2), (3, 3)]));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(pairs(&world), before);
+}
+
+#[test]
+fn who_is_protected_keeps_a_membership_and_nothing_is_refused() {
+    let world = world(Options::default(), "protect = [\"C00001\"]\n", REMOVING);
+    world.csv(file([(1, 1), (1, 2), (2, 1)]));
+    world.sync().expect(0);
+    world.csv(file([(1, 1), (2, 1)]));
+    let ran = world.sync().expect(0);
+    assert_eq!((pairs(&world).len(), &ran.job()["held"], &ran.job()["parked"]), (3, &1.into(), &0.into()), "{ran:?}");
+}
+
+#[test]
+fn a_membership_that_was_refused_for_a_member_who_was_gone_is_made_once_they_are_there_again() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file(first()));
+    world.sync().expect(0);
+    world.sync().expect(0);
+    let member = all(&world, "sp.member").into_iter().find(|one| one["service_provider_id"] == "C00001").unwrap();
+    world.service().remove("sp.member", member["id"].as_i64().unwrap());
+    world.csv(file([(1, 2), (2, 1), (3, 1)]));
+    let ran = world.sync().expect(3);
+    assert_eq!(ran.job()["parked"], 1, "{ran:?}");
+    let text = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&text.replace("[state]\n", "[state]\nfull_pull = \"1s\"\n"));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    world.sync();
+    let ran = world.sync().expect(0);
+    assert_eq!(pairs(&world), [pair(1, 2), pair(2, 1), pair(3, 1)], "{ran:?}");
+}
+
+#[test]
+fn a_number_that_a_person_approved_keeps_the_membership_as_it_is() {
+    let world = world(Options::default(), "match_on = [\"email\"]\n", REMOVING);
+    world.csv(file(first()));
+    world.sync().expect(0);
+    let ids = |world: &World| {
+        let mut ids: Vec<_> = all(world, "sp.membership").iter().map(|one| one["id"].as_i64().unwrap()).collect();
+        ids.sort_unstable();
+        ids
+    };
+    let before = ids(&world);
+    world.csv(file(first()).replace("C00001", "C00009"));
+    world.sync().expect(4);
+    world.run(&["approve", "sites"]).expect(0);
+    world.sync().expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(ids(&world), before, "no second one is made, and the first one is not removed");
+}
+
+#[test]
+fn a_row_without_the_number_of_its_company_names_that_column_and_keeps_the_people_apart_from_it() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file(first()));
+    world.sync().expect(0);
+    world.csv(file([(1, 1), (2, 1)]) + &row(3, 1, "Roofer").replace("94000001", ""));
+    let ran = world.sync().expect(3);
+    let rejected = &ran.job()["rejected_rows"];
+    assert_eq!(rejected[0]["field"], json!("org_key"), "{rejected}");
+    assert!(!ran.reason().contains("no one leaves by absence"), "the people's own rows are whole: {}", ran.reason());
+    assert!(ran.reason().contains("so none of the memberships ends by absence"), "{}", ran.reason());
+}

@@ -1,0 +1,152 @@
+//! What waits of earlier files: it is sent, or let go of, by what later files and people say, and by nothing else.
+
+use serde_json::json;
+
+use super::{Inbox, LEAVE_AT_ONCE, world};
+use crate::support::{Config, HEADER, World, people, row};
+
+const GONE: &str = "include = \"{{ title != 'gone' }}\"\n";
+
+/// A job of which a title says who is gone, with an inbox of this mode.
+fn stating(mode: &str, job: &str, rest: &str) -> World {
+    let mut world = world(&format!("mode = \"{mode}\"\n"), &format!("{LEAVE_AT_ONCE}{rest}"));
+    world.reconfigure(|config| config.job(GONE).job(job));
+    world
+}
+
+fn only(rows: &[String]) -> String {
+    HEADER.to_owned() + &rows.concat()
+}
+
+#[test]
+fn whose_match_was_rejected_is_asked_about_as_a_new_person_though_the_file_comes_once() {
+    for mode in ["full", "changes"] {
+        let world = world(&format!("mode = \"{mode}\"\n"), "");
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..6));
+        world.sync().expect(0);
+        world.service().put("staff", json!({"name": "Xena", "email": "person9@example.com", "employee_id": "77"}));
+        inbox.drop("b.csv", if mode == "full" { people(1..6) } else { HEADER.to_owned() } + &row(9, "Clerk"));
+        let ran = world.sync().expect(4);
+        assert!(ran.reason().contains("whose employee_id is another"), "{mode}: {ran:?}");
+        world.run(&["reject", "staff"]).expect(0);
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert!(ran.reason().contains("approve it to create a new person"), "{mode}: {ran:?}");
+        }
+        // The service takes an email once, so it refuses the new one: no one else gets their values.
+        world.run(&["approve", "staff"]).expect(0);
+        let ran = world.sync().expect(3);
+        assert_eq!((ran.writes(), &ran.job()["parked"]), ((0, 0, 0), &1.into()), "{mode}: {ran:?}");
+        let xena = world.staff().into_iter().find(|one| one["employee_id"] == "77").unwrap();
+        assert_eq!(xena["name"], "Xena", "{mode}");
+    }
+}
+
+#[test]
+fn law_1_a_removal_that_waits_ends_where_a_later_file_has_the_person_as_they_always_were() {
+    let world = stating("changes", "", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..6));
+    world.sync().expect(0);
+    let id = world.held_as(3).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, json!({"onsite_status": "onsite"}));
+    inbox.drop("b.csv", only(&[row(3, "Clerk")]));
+    world.sync().expect(0);
+    inbox.drop("c.csv", only(&[row(3, "gone")]));
+    world.sync().expect(0);
+    inbox.drop("d.csv", only(&[row(3, "Clerk"), row(4, "Clerk")]));
+    world.sync().expect(0);
+    world.service().edit("staff", id, json!({"onsite_status": "offsite"}));
+    let ran = world.sync().expect(0);
+    assert_eq!((world.staff().len(), ran.writes()), (5, (0, 0, 0)), "{ran:?}");
+    let status = world.run(&["status", "--json"]).job();
+    assert_eq!((&status["held"], &status["queued"]), (&0.into(), &0.into()), "{status}");
+}
+
+#[test]
+fn what_was_approved_is_not_sent_while_the_job_does_not_write() {
+    let mut world = stating("changes", "writes = \"approve\"\n", "");
+    Inbox(&world).drop("a.csv", people(1..4));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.reconfigure(|config| Config { job: config.job.replace("\"approve\"", "\"off\""), ..config });
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &3.into()), "{ran:?}");
+    world.reconfigure(|config| Config { job: config.job.replace("\"off\"", "\"auto\""), ..config });
+    assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
+}
+
+#[test]
+fn law_7_a_run_for_one_person_sends_nothing_of_others() {
+    let world = stating("changes", "writes = \"approve\"\n", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..6));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync().expect(0);
+    inbox.drop("b.csv", only(&[row(3, "gone")]));
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00003"]).expect(0);
+    let ran = world.run(&["sync", "--json", "--key", "P00004"]).expect(0);
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 5), "{ran:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn who_was_said_to_be_gone_stays_for_the_grace_whatever_becomes_of_the_file() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n[job.guard]\nmax_missing = 3\n");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..21));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(6..21));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    // Whoever is forgotten: no private copy of the list is left.
+    world.run(&["forget", "P00020"]).expect(0);
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 20), "{ran:?}");
+    }
+}
+
+#[test]
+fn law_1_a_file_after_which_another_waits_removes_no_one() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..21));
+    world.sync().expect(0);
+    let before = world.held_as(1).unwrap()["id"].clone();
+    inbox.drop("b.csv", people(2..21));
+    inbox.drop("c.csv", people(1..22));
+    let ran = world.sync().expect(0);
+    assert_eq!((&world.held_as(1).unwrap()["id"], world.staff().len()), (&before, 21), "{ran:?}");
+    inbox.drop("d.csv", people(1..22));
+    inbox.drop("e.csv", people(2..22));
+    let ran = world.sync().expect(0);
+    assert!(world.held_as(1).is_none(), "the last one counts: {ran:?}");
+}
+
+#[test]
+fn what_has_to_be_mended_at_the_service_goes_on_once_it_is() {
+    let world = world("mode = \"changes\"\n", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..4));
+    world.sync().expect(0);
+    let twins: Vec<i64> = ["Ann", "Bea"]
+        .map(|name| world.service().put("staff", json!({"name": name, "employee_id": "P00007"})))
+        .to_vec();
+    inbox.drop("b.csv", only(&[row(7, "Clerk")]));
+    let ran = world.sync().expect(4);
+    assert!(ran.reason().contains("make it unique there"), "{ran:?}");
+    let told = world.run(&["sync"]);
+    assert!(told.out.contains("there is nothing to approve"), "{told:?}");
+    assert!(world.service().remove("staff", twins[1]));
+    let config = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&config.replace("[state]\n", "[state]\nfull_pull = \"1s\"\n"));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let ran = world.sync();
+    let (code, again) = (ran.code, world.sync().code);
+    let is_asked = ran.reason().contains("approve it if it is the same person");
+    assert!(code == Some(0) || (is_asked && again == Some(4)), "the record is looked at again: {ran:?}");
+}
