@@ -255,7 +255,9 @@ mod tests {
         });
         assert_eq!(
             moved(taken, &[("name", "Ana")]),
-            ["email fits the person with id 3, who belongs to key 9 of job visitors"]
+            [
+                "email fits the person with id 3, who belongs to key 9 of job visitors for as long as its source has them"
+            ]
         );
     }
 

@@ -57,6 +57,10 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
     for id in &forgotten.ids {
         ui.line(format!("id {id} is still at the service, and belongs to no record any more"));
     }
+    if !forgotten.certificates.is_empty() {
+        ui.line("their certificates are records of their own, and name them; to forget these too:");
+        forgotten.certificates.iter().for_each(|key| ui.line(format!("  rosterd forget {:?}", sanitize(key.as_str()))));
+    }
     ui.line("who is still in the source is matched again by the next `rosterd sync`, as if seen for the first time");
     Ok(Exit::Done)
 }

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::mapping::{Bound, Mapped, Reading};
 use crate::reconcile::{mapping, peek, rows};
-use crate::record::Key;
+use crate::record::{Key, Rejected, Target, Value as FieldValue};
 use crate::source::{Access, JoinedRow, RefusedLogins, Row, Source};
 
 /// A row and what became of it.
@@ -23,6 +23,8 @@ struct PreviewRow {
     /// The rows of lookups that were joined to it.
     joined: Vec<JoinedRow>,
     reading: Reading,
+    /// What the other parts of the job make of it, with what the names of their fields begin with.
+    parts: Vec<(&'static str, Reading)>,
 }
 
 pub(crate) fn run(ui: &Ui, host: &Backend, args: &PreviewArgs) -> Result<Exit, Failure> {
@@ -76,7 +78,7 @@ fn look(
         if key.is_none_or(|key| reading.key() == Some(key)) {
             let source = row.shown(templates.photos()).map(|(column, cell)| (column.to_owned(), cell)).collect();
             let (line, dn, joined) = (row.shown_line(), row.dn().map(str::to_owned), row.joins().to_vec());
-            seen.push(PreviewRow { line, dn, source, joined, reading });
+            seen.push(PreviewRow { line, dn, source, joined, reading, parts: Vec::new() });
         }
         if seen.len() < limit { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     };
@@ -91,24 +93,66 @@ fn look(
         source: Vec::new(),
         joined: Vec::new(),
         reading: Reading::rejected(rejected),
+        parts: Vec::new(),
     }));
+    for part in job.parts().filter(|part| part.name != job.name) {
+        look_at_part(part, access, &mut seen)?;
+    }
     Ok((seen, from))
+}
+
+/// Adds what another part of the job makes of the same rows.
+fn look_at_part(part: &Job, access: Access<'_>, seen: &mut [PreviewRow]) -> Result<(), Failure> {
+    let today = part.day(access.clock.now());
+    if seen.is_empty() {
+        return Ok(());
+    }
+    let mut left = seen.len();
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        let is_it = |one: &&mut PreviewRow| one.line == row.shown_line() && one.dn.as_deref() == row.dn();
+        if let Some(one) = seen.iter_mut().find(is_it) {
+            one.parts.push((part.mapping.prefix, bound.read(row, Some(today))));
+            left = left.saturating_sub(1);
+        }
+        if left > 0 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    };
+    rows(part, &mapping(part), access, &mut visit)?;
+    Ok(())
+}
+
+/// The fields that a part of the job maps, with their whole names; what joins people to organizations is none.
+fn of_part<'r>(prefix: &'r str, reading: &'r Reading) -> impl Iterator<Item = (String, &'r FieldValue)> {
+    let fields = match &reading.mapped {
+        Mapped::Record(record) => Some(&record.fields),
+        Mapped::Left(_) | Mapped::Dropped | Mapped::Rejected(_) => None,
+    };
+    let is_link = |field: &str| [Target::MEMBER, Target::ORGANIZATION].contains(&field);
+    let own = fields.into_iter().flat_map(|fields| fields.iter()).filter(move |(field, _)| !is_link(field));
+    own.map(move |(field, value)| (format!("{prefix}{field}"), value))
+}
+
+/// Why a row can't be used, by the first part of the job that can't use it.
+fn rejection(seen: &PreviewRow) -> Option<&Rejected> {
+    let readings = std::iter::once(&seen.reading).chain(seen.parts.iter().map(|(_, reading)| reading));
+    readings.into_iter().find_map(|reading| match &reading.mapped {
+        Mapped::Rejected(rejected) => Some(rejected),
+        Mapped::Record(_) | Mapped::Left(_) | Mapped::Dropped => None,
+    })
 }
 
 fn document(seen: &PreviewRow) -> Value {
     let source: Map<String, Value> =
         seen.source.iter().map(|(column, cell)| (column.clone(), cell.as_str().into())).collect();
-    let (record, rejected) = match &seen.reading.mapped {
+    let record = match &seen.reading.mapped {
         Mapped::Record(record) => {
-            let fields: Map<String, Value> =
-                record.fields.iter().map(|(field, value)| (field.to_string(), value.to_json())).collect();
-            (Value::Object(fields), Value::Null)
+            let own = record.fields.iter().map(|(field, value)| (field.to_string(), value));
+            let parts = seen.parts.iter().flat_map(|(prefix, reading)| of_part(prefix, reading));
+            Value::Object(own.chain(parts).map(|(field, value)| (field, value.to_json())).collect())
         }
-        Mapped::Rejected(rejected) => {
-            (Value::Null, json!({"field": rejected.field, "reason": rejected.reason.to_string()}))
-        }
-        Mapped::Left(_) | Mapped::Dropped => (Value::Null, Value::Null),
+        Mapped::Rejected(_) | Mapped::Left(_) | Mapped::Dropped => Value::Null,
     };
+    let rejected =
+        rejection(seen).map(|rejected| json!({"field": rejected.field, "reason": rejected.reason.to_string()}));
     let absence = seen.reading.absence();
     json!({
         "line": seen.line,
@@ -135,11 +179,14 @@ fn lines(ui: &Ui, source: &Source, seen: &PreviewRow) {
         Mapped::Record(record) => record
             .fields
             .iter()
+            .map(|(field, value)| (field.to_string(), value))
+            .chain(seen.parts.iter().flat_map(|(prefix, reading)| of_part(prefix, reading)))
             .map(|(field, value)| {
                 let shown =
                     if value.is_empty() { "(empty)".to_owned() } else { format!("{:?}", sanitize(&value.shown())) };
-                format!("{} = {shown}", sanitize(field))
+                format!("{} = {shown}", sanitize(&field))
             })
+            .chain(rejection(seen).map(|rejected| unusable(ui, rejected)))
             .chain(seen.reading.bad_values.iter().map(|bad| {
                 let field = bad.field.as_deref().unwrap_or_default();
                 ui.paint(
@@ -149,12 +196,14 @@ fn lines(ui: &Ui, source: &Source, seen: &PreviewRow) {
             }))
             .collect(),
         Mapped::Left(_) | Mapped::Dropped => seen.reading.absence().into_iter().collect(),
-        Mapped::Rejected(rejected) => {
-            let field = rejected.field.as_ref().map(|field| format!("{}: ", sanitize(field))).unwrap_or_default();
-            vec![ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason.to_string())))]
-        }
+        Mapped::Rejected(rejected) => vec![unusable(ui, rejected)],
     };
     beside(&left, &right).iter().for_each(|line| ui.line(line));
+}
+
+fn unusable(ui: &Ui, rejected: &Rejected) -> String {
+    let field = rejected.field.as_ref().map(|field| format!("{}: ", sanitize(field))).unwrap_or_default();
+    ui.paint(Paint::Red, &format!("rejected: {field}{}", sanitize(&rejected.reason.to_string())))
 }
 
 /// The widest that a column of names or cells is made; what is longer moves the next column.

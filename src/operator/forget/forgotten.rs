@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::record::{JobName, RemoteId};
+use crate::record::{JobName, Key, RemoteId};
 
 /// What was forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -11,6 +11,8 @@ pub struct Forgotten {
     pub jobs: BTreeSet<JobName>,
     /// The entities that the key was: they are still at the service.
     pub ids: BTreeSet<RemoteId>,
+    /// The keys of their certificates: those are forgotten by keys of their own.
+    pub certificates: BTreeSet<Key>,
     /// How many rows of the state went.
     pub rows: u64,
     /// How many lines of the audit files went.

@@ -9,10 +9,10 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit, Decided};
 use crate::mirror;
-use crate::reconcile::approval::held::{HELD, PendingApproval};
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{JobName, Key, RemoteId, Target, erase_key};
-use crate::snapshot::{Index, Owner, SyncedRecord};
+use crate::record::{JobName, Key, RemoteId, Target, Value, erase_key};
+use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, Store};
 
 /// Forgets every record of that key: its rows, what the mirror holds of its entity, its lines in the audit files, and the
@@ -22,6 +22,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut forgotten = Forgotten::default();
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
+    forgotten.certificates = certificates(&store, jobs, &forgotten.ids)?;
     for (target, id) in owned(&store, key, &forgotten)? {
         batch.erase_entity(target, id);
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
@@ -79,14 +80,26 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
     Ok(())
 }
 
+/// The keys of the certificates that these people hold, which are records of their own.
+fn certificates(store: &Store, jobs: &[Job], ids: &BTreeSet<RemoteId>) -> Result<BTreeSet<Key>, store::Error> {
+    let mut certificates = BTreeSet::new();
+    for job in jobs.iter().filter(|job| job.mapping.target == Target::Holder) {
+        SYNCED.each(store, &job.name, |key, known| {
+            let holder = known.sent.get("holder").map(Value::shown).unwrap_or_default();
+            certificates.extend(ids.iter().any(|id| id.to_string() == holder).then_some(key));
+        })?;
+    }
+    Ok(certificates)
+}
+
 /// Takes the key out of what other rows say.
 fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
     for job in jobs {
         for (other, held) in HELD.list::<Vec<_>>(store, job)? {
             if other != *key
-                && let Some(reason) = held.reason.without(key)
+                && let Some(held) = held.without(key)
             {
-                HELD.put(batch, job, &other, &PendingApproval { reason, ..held });
+                HELD.put(batch, job, &other, &held);
             }
         }
         let mut state = JobState::load(store, job)?;

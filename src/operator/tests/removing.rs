@@ -12,7 +12,7 @@ async fn law_2_another_person_under_a_known_id_is_not_removed() {
     });
     rig.csv(&people(0..4));
     let report = rig.sync_while(&When::sending(|| rig.service.edit("staff", id, other.clone()))).await;
-    assert_eq!((report.counts.deleted, report.counts.parked, rig.count("staff.delete")), (0, 1, 0), "{report:?}");
+    assert_eq!((report.counts.deleted, report.counts.held, rig.count("staff.delete")), (0, 1, 0), "{report:?}");
     assert!(rig.staff().iter().any(|person| person["name"] == "Another Human"));
 }
 

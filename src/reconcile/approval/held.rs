@@ -321,6 +321,17 @@ impl PendingApproval {
         self.action == Some(Action::Delete) || self.change.as_ref().is_some_and(DesiredState::leaves)
     }
 
+    /// The same without a key in what it says, if it names it.
+    pub(crate) fn without(&self, key: &Key) -> Option<Self> {
+        let reason = self.reason.without(key);
+        let other = self.other.as_ref().and_then(|other| other.without(key)).map(Box::new);
+        (reason.is_some() || other.is_some()).then(|| Self {
+            reason: reason.unwrap_or_else(|| self.reason.clone()),
+            other: other.or_else(|| self.other.clone()),
+            ..self.clone()
+        })
+    }
+
     /// The wish that can be approved.
     fn approvable(&self) -> Option<u64> {
         self.action.map(|_| self.wish)

@@ -208,3 +208,19 @@ fn law_8_a_certification_whose_last_holder_is_gone_stops_no_other_one() {
     let ran = world.sync().expect(0);
     assert_eq!((ran.writes(), holders(&world).len()), ((1, 0, 0), 3), "who is in the source holds it again: {ran:?}");
 }
+
+#[test]
+fn who_is_forgotten_has_certificates_that_are_named_to_be_forgotten_too() {
+    let world = world("");
+    world.csv(HEADER.to_owned() + THREE);
+    world.sync().expect(0);
+    let staff = "[[job]]\nname = \"staff\"\ntarget = \"staff\"\nkey = \"{{ no }}\"\nmatch_on = [\"employee_id\"]\n[job.source]\n\
+                 type = \"csv\"\npath = \"people.csv\"\nsettle = \"0s\"\n[job.map]\nname = \"{{ name }}\"\nemployee_id = \"{{ no }}\"\n";
+    let config = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&(config + staff));
+    world.put("people.csv", b"No,Name\nP00001,Person 1\nP00002,Person 2\n");
+    world.sync().expect(0);
+    let told = world.run(&["forget", "P00001"]).expect(0);
+    assert!(told.out.contains("rosterd forget \"P00001-First Aid\""), "{told:?}");
+    world.run(&["forget", "P00001-First Aid"]).expect(0);
+}

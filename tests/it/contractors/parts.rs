@@ -203,3 +203,17 @@ fn a_row_without_the_number_of_its_company_names_that_column_and_keeps_the_peopl
     assert!(!ran.reason().contains("no one leaves by absence"), "the people's own rows are whole: {}", ran.reason());
     assert!(ran.reason().contains("so none of the memberships ends by absence"), "{}", ran.reason());
 }
+
+#[test]
+fn check_and_preview_see_the_rows_that_any_part_can_not_use() {
+    let world = world(Options::default(), "", REMOVING);
+    world.csv(file([(1, 1), (2, 1)]) + &row(3, 1, "Roofer").replace("94000001", ""));
+    let check = world.run(&["check"]);
+    assert!(check.out.contains("1 rejected") && check.out.contains("line 4: org_key"), "{check:?}");
+    let rows = world.run(&["preview", "--json"]).expect(0).json()["rows"].clone();
+    assert_eq!(rows[0]["record"]["org.name"], "Company 1 Ltd", "{rows}");
+    assert_eq!((&rows[0]["record"]["membership.roles"], &rows[0]["rejected"]), (&json!([61]), &json!(null)), "{rows}");
+    assert_eq!((&rows[2]["rejected"]["field"], &rows[2]["key"]), (&json!("org_key"), &json!("C00003")), "{rows}");
+    let shown = world.run(&["preview"]).expect(0);
+    assert!(shown.out.contains("org.legalid = \"94000001\"") && shown.out.contains("rejected: org_key"), "{shown:?}");
+}

@@ -4,7 +4,7 @@ use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
-/// Twenty people of whom five are missing; two of them were approved and are gone.
+/// Twenty people; five of them are missing, and two of those were approved and are gone.
 fn partly_gone() -> World {
     let rest = format!("{LEAVE_AT_ONCE}[job.guard]\nmax_leavers = 3\nmax_missing = \"off\"\n");
     let world = World::synced(Config::rest(&rest), 20);

@@ -102,7 +102,7 @@ fn who_was_said_to_be_gone_stays_for_the_grace_whatever_becomes_of_the_file() {
     inbox.drop("b.csv", people(6..21));
     world.sync().expect(4);
     world.run(&["approve", "staff"]).expect(0);
-    // Whoever is forgotten: no private copy of the list is left.
+    // Someone else is forgotten, and no private copy of the list is left.
     world.run(&["forget", "P00020"]).expect(0);
     for _ in 0..2 {
         let ran = world.sync();

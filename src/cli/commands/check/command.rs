@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use jiff::civil::Date;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::finding::{Finding, Verdict};
@@ -27,7 +28,7 @@ use crate::mirror::{Elements, EntityRef, Locations};
 use crate::notify::{self, ChannelTest};
 use crate::push;
 use crate::reconcile::{self, mapping, peek, rows};
-use crate::record::{FieldKind, Key, Record, RemoteId, Target, Value};
+use crate::record::{FieldKind, Key, Record, Rejected, RemoteId, Target, Value};
 use crate::source::inbox::Folder;
 use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
 use crate::store::{self, Store};
@@ -199,6 +200,11 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
     };
     *found = Some(read.found.clone());
     rejected.extend(read.rejected.iter().cloned());
+    for part in job.parts().filter(|part| part.name != job.name) {
+        if let Err(error) = unusable(part, access, today, &mut rejected) {
+            return Finding::new(what, Verdict::Wrong, chain(&error));
+        }
+    }
     let sample = sample.filter(|_| !job.source.has_lines());
     let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();
     let seen = format!(
@@ -235,6 +241,20 @@ fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option
             Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
         }
     }
+}
+
+/// Adds the rows that another part of a job can't use, as far as they are not among those that are known.
+fn unusable(part: &Job, access: Access<'_>, today: Date, rejected: &mut Vec<Rejected>) -> Result<(), reconcile::Error> {
+    let known: BTreeSet<Option<u64>> = rejected.iter().map(|row| row.line).filter(Option::is_some).collect();
+    let mut visit = |row: &Row, bound: &Bound<'_>| {
+        if let Mapped::Rejected(row) = bound.read(row, Some(today)).mapped
+            && !known.contains(&row.line)
+        {
+            rejected.push(row);
+        }
+        ControlFlow::Continue(())
+    };
+    rows(part, &mapping(part), access, &mut visit).map(drop)
 }
 
 /// The keys that several records have, with other values in each: it is not certain which of them is right.
