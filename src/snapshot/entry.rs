@@ -3,6 +3,7 @@
 use std::num::NonZeroU32;
 
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 /// One key of the index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,7 +21,8 @@ pub struct IndexEntry<'a> {
 }
 
 /// A day as pages hold it: year, month and day as one number. Later days are greater.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Day(NonZeroU32);
 
 impl Day {

@@ -12,6 +12,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata, Values};
+use crate::snapshot::Day;
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -43,8 +44,8 @@ pub struct PendingApproval {
     /// new person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<RemoteId>,
-    /// What a file of changes said where there is nothing to approve: it does not say it a second time, so each run looks at
-    /// it again.
+    /// What the source said where there is nothing to approve. A file of changes does not say it a second time, so each run looks
+    /// at it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<KeptRecord>,
     /// What is held instead once a person rejects it.
@@ -60,6 +61,9 @@ pub struct KeptRecord {
     pub(crate) fields: Values,
     #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
     pub(crate) marks: RowMetadata,
+    /// The day from which on its person is gone, where the row names a last one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) gone_from: Option<Day>,
 }
 
 /// The held changes of a job, by key.
@@ -259,7 +263,9 @@ impl KeptRecord {
     fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
         let Some(row) = prepared.updates.digests.row(key) else { return Ok(None) };
         let (Record { fields, .. }, marks) = row.open(&prepared.spill)?;
-        Ok(Some(Self { mapping: prepared.updates.mapping.clone(), fields, marks }))
+        let updates = &prepared.updates;
+        let gone_from = updates.due.get(key).copied();
+        Ok(Some(Self { mapping: updates.mapping.clone(), fields, marks, gone_from }))
     }
 }
 
@@ -278,7 +284,9 @@ impl PendingApproval {
         let doubt = id.filter(|_| held.other.is_some()).or(doubt);
         let other =
             held.other.as_ref().map(|other| Self::of(other, (prepared, mode), doubt)).transpose()?.map(Box::new);
-        let is_kept = mode == Mode::Changes && change.is_none() && !held.reason.is_found_again();
+        // The job that has the entity of a record asks who that is before it lets go.
+        let is_asked_for = mode == Mode::Changes || matches!(held.reason, HoldReason::Taken { .. });
+        let is_kept = is_asked_for && change.is_none() && !held.reason.is_found_again();
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
         Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
     }

@@ -177,13 +177,14 @@ impl<'a> Collector<'a> {
         }
         self.read = Some(read?);
         if job.mode == Mode::Changes {
-            self.add_earlier(context.store, &fingerprint::of_mapping(job, mapping))?;
+            self.add_earlier(context.store, &fingerprint::of_mapping(job, mapping), today_as_day)?;
         }
         Ok(self)
     }
 
     /// Adds what earlier files of changes said and what could not be decided on, where this one does not say something else.
-    fn add_earlier(&mut self, store: &Store, mapping: &str) -> Result<(), Error> {
+    /// A record whose last day has passed says that its person is gone, as its row would.
+    fn add_earlier(&mut self, store: &Store, mapping: &str, today: Option<Day>) -> Result<(), Error> {
         let mut said: BTreeSet<&Key> = self.candidates.iter().map(|candidate| &candidate.key).collect();
         said.extend(self.left.keys().chain(&self.early));
         said.extend(self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()));
@@ -194,7 +195,14 @@ impl<'a> Collector<'a> {
             records.extend(record.filter(|_| !said.contains(&key) && !is_unchanged(&key)).map(|record| (key, record)));
         })?;
         for (key, record) in records {
+            if record.gone_from.is_some_and(|from| today.is_some_and(|today| today >= from)) {
+                self.left.insert(key, Statement { line: 0, who: Values::new() });
+                continue;
+            }
             let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
+            if record.gone_from.is_some() {
+                self.rare.insert(place, Rare { due: record.gone_from, bad_values: Vec::new() });
+            }
             self.earlier.insert(key.clone());
             self.candidates.push(Candidate { key, place });
         }

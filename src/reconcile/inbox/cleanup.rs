@@ -34,7 +34,7 @@ pub(crate) fn tidy(context: &Context<'_>, job: &Job, staging: &Staging) -> Resul
 /// Whether something is left to do though no file waits: what was held, released, refused or not delivered, people who
 /// are gone and not removed yet, rows that come to something else on a later day.
 pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    if is_sendable(store, job)? {
+    if is_sendable(store, job)? || JobState::load(store, &job.name)?.inbox.is_unjudged() {
         return Ok(true);
     }
     for part in job.parts() {

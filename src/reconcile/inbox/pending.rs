@@ -105,12 +105,25 @@ pub(crate) async fn run(
             as_before(context, job, mirrors, report)?
         }
     };
+    if !narrow.is_narrow() && report.status != Status::Failed && report.details.judged {
+        judged(context, job)?;
+    }
     staging
         .drop_copy()
         .unwrap_or_else(|error| tracing::warn!(%error, "the copy of a file could not be removed: {error}"));
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
     Ok(report)
+}
+
+/// Notes that the last file said who leaves.
+fn judged(context: &Context<'_>, job: &Job) -> Result<(), Error> {
+    let mut state = JobState::load(context.store, &job.name)?;
+    if let Some(last) = state.inbox.past.last_mut().filter(|last| last.unjudged) {
+        last.unjudged = false;
+        state.save(context.store, &job.name)?;
+    }
+    Ok(())
 }
 
 /// A job over the last file, where that counts once more though nothing of it is open: where a whole listing of the service is
@@ -126,7 +139,7 @@ pub(crate) fn repeated(
         return Ok(None);
     }
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    let mut due = false;
+    let mut due = state.inbox.is_unjudged();
     for target in needed(job) {
         let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(None) };
         due |= mirror.listed_at().is_some_and(|at| now.duration_since(at) >= full_pull);

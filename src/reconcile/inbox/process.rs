@@ -120,7 +120,9 @@ impl<'a> InboxRun<'a> {
         if self.files(mirrors).await?.is_break() {
             return Ok(());
         }
-        if self.reports.is_empty() {
+        // What waited after the last file was not used, so that one says who leaves.
+        let is_unjudged = JobState::load(self.context.store, &self.job.name)?.inbox.is_unjudged();
+        if self.reports.is_empty() || (is_unjudged && !self.narrow.is_narrow()) {
             let report = pending::run(self.context, self.job, &self.staging, mirrors, self.narrow).await?;
             self.reports.push(report);
         }
@@ -220,6 +222,7 @@ impl<'a> InboxRun<'a> {
             modified: taken.stamp.modified(),
             read: begun.started,
             doubted: doubt.is_some(),
+            unjudged: reads == Reads::Earlier,
         };
         let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);

@@ -81,6 +81,7 @@ mod tests {
             modified: Some(modified),
             read: modified,
             doubted: false,
+            unjudged: false,
         }
     }
 

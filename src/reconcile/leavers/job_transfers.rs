@@ -22,7 +22,7 @@ use crate::plan::{
     Change, HoldReason, LeaverAction, Match, Matcher, Writes, contradicted, is_another_person, is_named_alike,
 };
 use crate::queue;
-use crate::reconcile::approval::held;
+use crate::reconcile::approval::held::{self, KeptRecord};
 use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
@@ -107,16 +107,25 @@ impl JobTransfers {
         &mut self,
         context: &Context<'_>,
         job: &Job,
+        mirror: &Mirror,
         is_gone: &dyn Fn(&Key) -> bool,
     ) -> Result<(), Error> {
         if job.leavers.action == LeaverAction::Delete {
             return Ok(());
         }
         let now = context.now_for_leavers();
-        for other in context.config.jobs.iter().filter(|other| other.mapping.target == job.mapping.target) {
+        let may_take = |other: &&Job| {
+            let is_alike = other.mapping.target == job.mapping.target && other.writes != Writes::Off;
+            is_alike && other.name != job.name.root()
+        };
+        for other in context.config.jobs.iter().filter(may_take) {
             let mut gone = Vec::new();
             for held in held::held(context.store, &other.name)?.into_values() {
-                let HoldReason::Taken { id, .. } = held.reason else { continue };
+                let HoldReason::Taken { field, id, .. } = held.reason else { continue };
+                let entity = mirror.get(context.store, id)?;
+                if !entity.is_some_and(|entity| takes_over(other, held.record.as_ref(), &entity, &field)) {
+                    continue;
+                }
                 let Some(owner) = Owner::of(context.store, other.mapping.target, id)? else { continue };
                 let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
                 let is_over = known.is_some_and(|known| match job.leavers.action {
@@ -268,7 +277,12 @@ impl<'a> Appearances<'a> {
     fn look_at_waiting(&mut self, store: &Store, other: &Job) -> Result<(), Error> {
         for (key, held) in held::held(store, &other.name)? {
             match (&held.reason, held.change) {
-                (HoldReason::Taken { id, .. }, _) if self.leaving.contains_key(id) => _ = self.records.insert(*id, key),
+                (HoldReason::Taken { field, id, .. }, _) => {
+                    let is_them = |entity: &Entity| takes_over(other, held.record.as_ref(), entity, field);
+                    if self.leaving.get(id).is_some_and(is_them) {
+                        self.records.insert(*id, key);
+                    }
+                }
                 (_, Some(wish)) if wish.action == Action::Create => self.note(Record { key, fields: wish.fields }),
                 _ => {}
             }
@@ -296,15 +310,20 @@ impl<'a> Appearances<'a> {
         };
         ids.retain(|id| {
             let entity = &self.leaving[id];
-            Matcher::confirmed(fields, entity, &field) && (!self.takes_over || self.is_them(fields, entity, &field))
+            Matcher::confirmed(fields, entity, &field) && (!self.takes_over || is_them(self.by, fields, entity, &field))
         });
         ids
     }
+}
 
-    /// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number
-    /// its people from one.
-    fn is_them(&self, fields: &Values, entity: &Entity, by: &str) -> bool {
-        let is_sure = by != Target::EMAIL && contradicted(self.by, by, fields, entity).is_none();
-        is_named_alike(entity, fields) || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
-    }
+/// Whether a record that waits in another job since this one has the entity is the same person.
+fn takes_over(other: &Job, record: Option<&KeptRecord>, entity: &Entity, by: &str) -> bool {
+    record.is_some_and(|record| is_them(&other.match_on, &record.fields, entity, by))
+}
+
+/// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number its
+/// people from one.
+fn is_them(match_on: &[SmolStr], fields: &Values, entity: &Entity, by: &str) -> bool {
+    let is_sure = by != Target::EMAIL && contradicted(match_on, by, fields, entity).is_none();
+    is_named_alike(entity, fields) || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
 }

@@ -9,6 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::organization_transfers::{self, NewMemberships};
 use crate::config::Job;
 use crate::plan::{Judged as _, LeaverAction, Present};
+use crate::queue;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::collect::collector::Collector;
 use crate::reconcile::collect::rows;
 use crate::reconcile::model::candidate::Statement;
@@ -17,7 +19,7 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Entity, JobName, Key, RemoteId, Target};
+use crate::record::{Action, Entity, JobName, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Store};
 
@@ -123,6 +125,12 @@ pub(crate) fn still_joined(
     let mut still = BTreeSet::new();
     let Some(memberships) = job.memberships.as_ref().filter(|_| !left.is_empty()) else { return Ok(still) };
     let store = context.store;
+    // Those that are to end already, once a person or the service lets them.
+    let mut ending = BTreeSet::new();
+    HELD.each(store, &memberships.name, |pair, held| ending.extend(held.leaves().then_some(pair)))?;
+    queue::briefs(store, &memberships.name, |change| {
+        ending.extend((change.action == Action::Delete).then_some(change.key))
+    })?;
     let mut pairs = Vec::new();
     SYNCED.each_id(store, &memberships.name, |pair| {
         let member = pair.split_membership().map(|(member, _)| member);
@@ -139,6 +147,7 @@ pub(crate) fn still_joined(
         .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
         .resolve_duplicates(store)?
         .left;
-    still.extend(pairs.into_iter().filter(|(_, pair)| !stated.contains_key(pair)).map(|(member, _)| member));
+    let stays = |pair: &Key| !stated.contains_key(pair) && !ending.contains(pair);
+    still.extend(pairs.into_iter().filter(|(_, pair)| stays(pair)).map(|(member, _)| member));
     Ok(still)
 }

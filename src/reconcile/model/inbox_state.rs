@@ -49,6 +49,9 @@ pub(crate) struct Past {
     /// Whether it seemed to be an older export.
     #[serde(default)]
     pub(crate) doubted: bool,
+    /// Whether another file waited after it, so that it is not judged who is missing from it.
+    #[serde(default)]
+    pub(crate) unjudged: bool,
 }
 
 /// A file of which something is open.
@@ -69,6 +72,11 @@ impl InboxState {
         self.past.push(past);
         let more = self.past.len().saturating_sub(PAST_MAX);
         self.past.drain(..more);
+    }
+
+    /// Whether it is not judged who is missing from the last file. One that may be old is judged by a person.
+    pub(crate) fn is_unjudged(&self) -> bool {
+        self.past.last().is_some_and(|last| last.unjudged && !last.doubted)
     }
 
     /// Forgets by what files would be known again.

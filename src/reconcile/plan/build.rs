@@ -346,7 +346,7 @@ impl<'a> Inputs<'a> {
         let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
         leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
         if judges && attendance.complete.is_ok() {
-            transfers.let_go(context, job, &|key| !self.is_present(key))?;
+            transfers.let_go(context, job, self.mirror(), &|key| !self.is_present(key))?;
         }
         leavers.forgotten.extend(transfers.handed_over.iter().cloned());
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());

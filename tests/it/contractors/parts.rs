@@ -65,6 +65,28 @@ fn law_1_a_row_that_ends_one_of_several_memberships_removes_no_one() {
 }
 
 #[test]
+fn a_contractor_whose_memberships_end_by_two_files_leaves_with_the_last_though_the_first_still_waits() {
+    let world =
+        with_inbox("include = \"{{ trade != 'gone' }}\"\nwrites = \"approve\"\n", "mode = \"changes\"\n", REMOVING);
+    inbox(&world, "1.csv", &file([(1, 1), (1, 2), (2, 1)]));
+    world.sync().expect(4);
+    world.run(&["approve", "sites"]).expect(0);
+    world.sync();
+    world.run(&["approve", "sites"]);
+    world.sync().expect(0);
+    assert_eq!(pairs(&world).len(), 3);
+    for (name, company) in [("2.csv", 2), ("3.csv", 1)] {
+        inbox(&world, name, &(HEADER.to_owned() + &row(1, company, "gone")));
+        world.sync().expect(4);
+    }
+    for _ in 0..2 {
+        world.run(&["approve", "sites"]);
+        world.sync();
+    }
+    assert_eq!((pairs(&world), all(&world, "sp.member").len()), (vec![pair(2, 1)], 1));
+}
+
+#[test]
 fn who_comes_back_after_a_removal_comes_back_with_their_membership() {
     let world = with_inbox("include = \"{{ trade != 'gone' }}\"\n", "", REMOVING);
     inbox(&world, "1.csv", &file(first()));

@@ -134,6 +134,31 @@ fn who_stays_at_the_service_is_let_go_of_once_another_list_has_them() {
 }
 
 #[test]
+fn law_6_who_stays_at_the_service_is_not_let_go_of_for_another_person_with_their_mailbox() {
+    let keep = "[job.leavers]\naction = \"keep\"\ngrace = \"0s\"\n";
+    for (leavers, changes) in [(keep, false), (keep, true), (REMOVING, true)] {
+        let south = if changes { inbox("south", "mode = \"changes\"\n", "") } else { list("south", "") };
+        let world = of(list("north", leavers), &south);
+        let list = if changes { "south/1.csv" } else { "south.csv" };
+        let rows = |rows: &str| format!("{STAFF}{rows}");
+        world.put("north.csv", rows("1,Person 1,p1@example.com\n5,Xena Old,desk@example.com\n").as_bytes());
+        put(&world, list, &[8]);
+        world.sync().expect(0);
+        let next = list.replace('1', "2");
+        world.put(&next, rows("8,Person 8,p8@example.com\n30,Yan New,desk@example.com\n").as_bytes());
+        world.sync();
+        put(&world, "north.csv", &[1]);
+        for _ in 0..3 {
+            world.sync();
+        }
+        let all = world.service().all("staff");
+        let is_five = |one: &&Value| one["employee_id"] == "5";
+        assert!(all.iter().filter(is_five).all(|one| one["name"] == "Xena Old"), "{leavers} {changes}: {all:?}");
+        assert_eq!(all.iter().filter(is_five).count(), usize::from(leavers == keep), "{leavers} {changes}: {all:?}");
+    }
+}
+
+#[test]
 fn law_1_a_removal_that_waits_is_not_carried_out_while_another_list_has_the_person() {
     let north = inbox("north", "mode = \"changes\"\n", REMOVING);
     let north = Config { job: north.job.clone() + "include = \"{{ title != 'gone' }}\"\n", ..north };

@@ -1,8 +1,10 @@
 //! What waits of earlier files: it is sent, or let go of, by what later files and people say, and by nothing else.
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use serde_json::json;
 
-use super::{Inbox, LEAVE_AT_ONCE, world};
+use super::{Inbox, LEAVE_AT_ONCE, inbox_of, world};
 use crate::support::{Config, HEADER, World, people, row};
 
 const GONE: &str = "include = \"{{ title != 'gone' }}\"\n";
@@ -125,6 +127,15 @@ fn law_1_a_file_after_which_another_waits_removes_no_one() {
     inbox.drop("e.csv", people(2..22));
     let ran = world.sync().expect(0);
     assert!(world.held_as(1).is_none(), "the last one counts: {ran:?}");
+    // Where the last one is not used, the one before it counts.
+    for (gone, after) in [(3, Some("the same")), (4, None)] {
+        let text = people(gone..22);
+        inbox.drop(&format!("f{gone}.csv"), &text);
+        inbox.drop(&format!("g{gone}.csv"), after.map_or("Nonsense\n1\n".to_owned(), |_| text.clone()));
+        let ran = world.sync();
+        assert!(world.held_as(gone - 1).is_none() && world.held_as(gone).is_some(), "{after:?}: {ran:?}");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
 }
 
 #[test]
@@ -149,4 +160,28 @@ fn what_has_to_be_mended_at_the_service_goes_on_once_it_is() {
     let (code, again) = (ran.code, world.sync().code);
     let is_asked = ran.reason().contains("approve it if it is the same person");
     assert!(code == Some(0) || (is_asked && again == Some(4)), "the record is looked at again: {ran:?}");
+}
+
+#[test]
+fn what_waits_of_someone_is_for_nothing_once_their_last_day_has_passed() {
+    let clock = Clock::fixed("2027-03-01T00:00:00Z".parse().unwrap());
+    let config = Config::rest(LEAVE_AT_ONCE).job("active_until = \"{{ until }}\"\n");
+    let mut world = inbox_of(World::at(&clock, config));
+    world.reconfigure(|config| Config { source: "settle = \"0s\"\nmode = \"changes\"\n".into(), ..config });
+    let header = HEADER.replace('\n', ",Until\n");
+    let dated = |number, until: &str| format!("{},{until}\n", row(number, "Clerk").trim_end());
+    let twins = ["Ann", "Bea"].map(|name| {
+        world.service().put("staff", json!({"name": name, "employee_id": "P00007", "email": "person7@example.com"}))
+    });
+    Inbox(&world).drop("a.csv", header + &dated(1, "") + &dated(7, "2027-03-03"));
+    let report = world.sync_at(&clock);
+    assert_eq!((report.counts.created, report.counts.held), (1, 1), "{report:?}");
+    assert!(world.service().remove("staff", twins[0]) && world.service().remove("staff", twins[1]));
+    clock.advance(SignedDuration::from_hours(24 * 9));
+    for _ in 0..3 {
+        let report = world.sync_at(&clock);
+        assert_eq!((report.counts.created, world.staff().len()), (0, 1), "{report:?}");
+        clock.advance(SignedDuration::from_hours(30));
+    }
+    assert_eq!(world.sync_at(&clock).counts.held, 0, "nothing waits of them");
 }
