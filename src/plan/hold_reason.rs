@@ -175,6 +175,8 @@ pub enum HoldReason {
     AwaitsMember { key: String },
     #[error("waits until organization {key} is at the service")]
     AwaitsOrganization { key: String },
+    #[error("waits until it is decided which organization {key} is")]
+    AwaitsDecision { key: String },
     #[error("several {many} at the service fit (ids {ids})")]
     SeveralFit { many: String, ids: String },
     /// A create got no answer, and this one fits in part.
@@ -267,6 +269,7 @@ impl HoldReason {
                 | Self::EndsLater
                 | Self::AwaitsMember { .. }
                 | Self::AwaitsOrganization { .. }
+                | Self::AwaitsDecision { .. }
         )
     }
 

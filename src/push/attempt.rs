@@ -100,6 +100,11 @@ impl Push<'_> {
 
     async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
+        // What takes back a run may have waited until another record has the person.
+        let owner = Owner::of(self.store, change.target, id)?.filter(|_| change.undo.is_some());
+        if let Some(owner) = owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+            return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
+        }
         let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {
             Ok(room) => room,
             Err(reason) => return Ok(Step::Done(Outcome::Undelivered(reason))),

@@ -196,13 +196,13 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Takes a removal out of the queue whose entity is another record's by now.
+    /// Takes a change out of the queue whose entity is another record's by now.
     pub(super) fn drop_moot(&self, change: &Change, id: RemoteId, owner: &Owner) -> Result<Outcome, Error> {
         let mut batch = Batch::default();
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
         let Owner { job, key } = owner;
-        Ok(Outcome::Undelivered(format!("id {id} is key {key} of job {job} by now, so it is not removed").into()))
+        Ok(Outcome::Undelivered(format!("id {id} is key {key} of job {job} by now, so nothing is done").into()))
     }
 
     /// Puts on disk that the entity of a mover is gone. The next plan creates it again, under the guard, if a whole

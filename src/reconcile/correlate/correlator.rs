@@ -327,15 +327,31 @@ impl CorrelationContext<'_> {
     /// What is wrong with the row of the organization of a membership that begins: it may be another one's by its number.
     pub(crate) fn doubt_of_organization(&self, record: &Record) -> Option<Doubt> {
         let organization = record.fields.get(Target::ORGANIZATION)?.as_text().and_then(Key::new)?;
-        let reason = self.doubted_organizations?.held.get(&organization)?;
-        self.index.by_key(record.key.as_str()).is_none().then(|| Doubt::Held(reason.clone()))
+        let is_doubted = self.doubted_organizations?.held.contains_key(&organization);
+        let waits = is_doubted && self.index.by_key(record.key.as_str()).is_none();
+        waits.then(|| Doubt::Held(HoldReason::AwaitsDecision { key: organization.to_string() }))
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
     pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
         let owner = Owner::of(self.store, self.mirror.target(), id)?;
+        let is_elsewhere = owner.as_ref().is_some_and(|owner| owner.job != self.job.name);
+        let is_own = is_elsewhere && self.is_of_own_member(id)?;
         Ok(owner
             .filter(|owner| owner.job != self.job.name || owner.key != *key)
-            .filter(|owner| self.jobs.contains(&owner.job)))
+            .filter(|owner| self.jobs.contains(&owner.job))
+            .filter(|_| !is_own))
+    }
+
+    /// Whether an entity is a membership of someone who belongs to this job by now: it came with them.
+    fn is_of_own_member(&self, id: RemoteId) -> Result<bool, store::Error> {
+        if self.mirror.target() != Target::Membership {
+            return Ok(false);
+        }
+        let Some(entity) = self.mirror.get(self.store, id)? else { return Ok(false) };
+        let member = entity.value(Target::MEMBER).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
+        let Some(member) = member else { return Ok(false) };
+        let owner = Owner::of(self.store, Target::Contractor, member)?;
+        Ok(self.resolver.has_found(member) || owner.is_some_and(|owner| owner.job == self.job.name.root()))
     }
 }

@@ -65,6 +65,11 @@ fn is_orphan(mirrors: &Mirrors, store: &Store, target: Target, entity: &Entity) 
 }
 
 impl<'a> References<'a> {
+    /// Whether this run found a contractor for the first time.
+    pub(crate) fn has_found(&self, member: RemoteId) -> bool {
+        self.found.iter().any(|((target, _), id)| *target == Target::Contractor && *id == member)
+    }
+
     /// Whether an entity joins one that is gone.
     pub(crate) fn is_orphan(&self, entity: &Entity) -> Result<bool, store::Error> {
         is_orphan(self.mirrors, self.store, self.job.mapping.target, entity)

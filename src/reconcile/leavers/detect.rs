@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::memberships::Memberships;
+use super::memberships::{Memberships, Standing};
 use super::organization_transfers;
 use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
@@ -194,9 +194,13 @@ impl LeaverDetector<'_> {
         }
         let entity = self.mirror.get(self.store, known.id)?;
         if let Some(members) = &self.members {
-            if entity.as_ref().map(|entity| members.is_let_go(&known, entity)).transpose()?.unwrap_or_default() {
-                departed.forgotten.push((key.clone(), known.id));
-                return Ok(None);
+            match entity.as_ref().map(|entity| members.standing(&known, entity)).transpose()? {
+                Some(Standing::OfAnother) => {
+                    departed.forgotten.push((key.clone(), known.id));
+                    return Ok(None);
+                }
+                Some(Standing::Open) => return Ok(None),
+                Some(Standing::Own) | None => {}
             }
             if !members.may_end(&known, is_stated) {
                 return Ok(None);

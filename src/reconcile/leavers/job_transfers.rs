@@ -283,8 +283,11 @@ impl<'a> Appearances<'a> {
                         self.records.insert(*id, key);
                     }
                 }
-                (_, Some(wish)) if wish.action == Action::Create => self.note(Record { key, fields: wish.fields }),
-                _ => {}
+                (_, Some(wish)) if !wish.leaves() => self.note(Record { key, fields: wish.fields }),
+                (_, Some(_)) => {}
+                (_, None) => held.record.into_iter().for_each(|record| {
+                    self.note(Record { key: key.clone(), fields: record.fields });
+                }),
             }
         }
         queue::each(store, &other.name, |change| {

@@ -8,11 +8,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::organization_transfers::{self, NewMemberships};
 use crate::config::Job;
+use crate::mirror::Mirror;
 use crate::plan::{Judged as _, LeaverAction, Present};
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::collect::collector::Collector;
 use crate::reconcile::collect::rows;
+use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -37,6 +39,8 @@ pub(crate) struct Memberships<'a> {
     handed_over: Option<&'a BTreeSet<Key>>,
     /// The entities of those that this run found at the service.
     found: BTreeSet<RemoteId>,
+    /// The people at the service.
+    members: &'a Mirror,
     store: &'a Store,
     /// The job as a whole.
     whole: JobName,
@@ -45,12 +49,24 @@ pub(crate) struct Memberships<'a> {
     seen: &'a Present,
 }
 
+/// Whose a membership is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// This job's, which may end it, also where its member belongs to another job that does not have the pair.
+    Own,
+    /// It is on its way to another job with its member.
+    Open,
+    /// Another job's, or that of no one: this one may no longer end it.
+    OfAnother,
+}
+
 impl<'a> Memberships<'a> {
     /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
     /// of that is in the read.
     pub(crate) fn of(
         context: &Context<'a>,
         part: &Job,
+        mirrors: &'a Mirrors,
         earlier: &'a [PartDraft],
         begun: &'a NewMemberships,
         (index, seen): (&'a Index, &'a Present),
@@ -77,6 +93,7 @@ impl<'a> Memberships<'a> {
                 .unwrap_or_default(),
             handed_over: own.map(|own| &own.results.handed_over),
             found: own.into_iter().flat_map(|own| own.results.found.values().copied()).collect(),
+            members: mirrors.get(Target::Contractor)?,
             store: context.store,
             whole,
             begun,
@@ -97,16 +114,24 @@ impl<'a> Memberships<'a> {
         (self.are_removed || !is_gone) && !self.staying.contains(&member) && !is_unsure
     }
 
-    /// Whether the member belongs to another job by now, or to none, and the membership with them: this one may no longer end it.
-    /// A run that ended early may have let go of the person alone.
-    pub(crate) fn is_let_go(&self, known: &SyncedRecord, shown: &Entity) -> Result<bool, store::Error> {
+    /// Whose a membership is by now that is gone from the source.
+    pub(crate) fn standing(&self, known: &SyncedRecord, shown: &Entity) -> Result<Standing, store::Error> {
+        let part = self.whole.part(Target::Membership);
+        if Owner::of(self.store, Target::Membership, known.id)?.is_some_and(|owner| owner.job != part) {
+            return Ok(Standing::OfAnother);
+        }
         let member = organization_transfers::member(&known.sent);
         if member.is_some_and(|member| self.handed_over.is_some_and(|all| all.contains(&member))) {
-            return Ok(true);
+            return Ok(Standing::Open);
         }
         let id = shown.value(Target::MEMBER).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
-        let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(false) };
-        Ok(Owner::of(self.store, Target::Contractor, id)?.is_none_or(|owner| owner.job != self.whole))
+        let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(Standing::Own) };
+        Ok(match Owner::of(self.store, Target::Contractor, id)? {
+            Some(_) => Standing::Own,
+            // The other job has not taken the person over yet.
+            None if self.members.get(self.store, id)?.is_some() => Standing::Open,
+            None => Standing::OfAnother,
+        })
     }
 
     /// The membership that took the place of one that is gone from the source.

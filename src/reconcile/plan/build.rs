@@ -321,7 +321,14 @@ impl<'a> Inputs<'a> {
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
-            members: Memberships::of(context, job, self.part.earlier, &begun, (index, &rows.present)),
+            members: Memberships::of(
+                context,
+                job,
+                self.part.mirrors,
+                self.part.earlier,
+                &begun,
+                (index, &rows.present),
+            ),
         };
         let judges = self.is_whole() && !self.is_superseded();
         if judges {
@@ -435,7 +442,9 @@ impl<'a> Inputs<'a> {
         if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
-            *mapping_settled = altered == 0;
+            // A read that says of no one that they leave does not show who the mapping would remove.
+            let reads = job.inbox.as_ref().map(|inbox| inbox.reads).unwrap_or_default();
+            *mapping_settled = altered == 0 && reads == Reads::Last;
             notes.push(MAPPING_CHANGED.to_owned());
         }
         let found = restored_state::copies(self.store())?;
@@ -566,6 +575,7 @@ impl<'a> Inputs<'a> {
         let taken_back = held::taking_back(self.store(), &self.job().name)?;
         let taken_back = notes::taken_back_note(taken_back, &self.job().name);
         let there = self.there(!attendance.sees_all)?;
+        let (store, name) = (self.store(), self.job().name.clone());
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         let rejected = by_line(read.rejected, classified.rejected);
@@ -582,6 +592,14 @@ impl<'a> Inputs<'a> {
         let notes = notes.chain(taken_back).collect();
         let handed_over = transfers.handed_over.into_iter().map(|(key, _)| key).collect();
         let mut waiting: Vec<_> = leavers.waiting.into_iter().chain(returned).collect();
+        if copies > 0 {
+            // Who is as the source wants them is overtaken no more.
+            for (key, _) in &classified.settled {
+                overtaken.remove(key);
+                let known = SyncedRecord::get(store, &name, key)?.filter(|known| known.overtaken);
+                waiting.extend(known.map(|known| (key.clone(), SyncedRecord { overtaken: false, ..known })));
+            }
+        }
         for (key, known) in &mut waiting {
             known.overtaken |= overtaken.remove(key).is_some();
         }

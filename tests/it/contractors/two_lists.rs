@@ -239,6 +239,48 @@ fn a_contractor_who_comes_to_another_list_takes_the_membership_along() {
     assert_eq!((joined(&world).0.len(), joined(&world).1.len()), (3, 3), "the other list ends both");
 }
 
+/// Lists of more than one firm.
+fn firms(name: &str) -> Config {
+    let config = sites(name);
+    Config { map: config.map.replace("{{ ['Acme', no][0] }}", "{{ firm }}"), ..config }
+}
+
+#[test]
+fn a_membership_that_the_other_list_does_not_have_ends_after_the_person_went_there() {
+    let world = of(firms("north"), &firms("south"));
+    let rows = |rows: &[(u32, &str)]| {
+        let row = |(one, firm): &(u32, &str)| format!("{one},Person {one},p{one}@example.com,{firm}\n");
+        "No,Name,Email,Firm\n".to_owned() + &rows.iter().map(row).collect::<String>()
+    };
+    world.put("north.csv", rows(&[(1, "Acme"), (6, "Acme"), (6, "Bolt")]).as_bytes());
+    world.put("south.csv", rows(&[(8, "Acme")]).as_bytes());
+    world.sync().expect(0);
+    let member = joined(&world).0;
+    world.put("north.csv", rows(&[(1, "Acme")]).as_bytes());
+    world.put("south.csv", rows(&[(8, "Acme"), (6, "Acme"), (6, "Core")]).as_bytes());
+    for _ in 0..3 {
+        world.sync();
+    }
+    world.sync().expect(0);
+    let orgs = |id: i64| {
+        let all = world.service().all("sp.membership").into_iter().filter(move |one| one["member_id"] == id);
+        let firms = world.service().all("sp.org");
+        let called =
+            |id: &Value| firms.iter().find(|firm| firm["id"] == *id).unwrap()["name"].as_str().unwrap().to_owned();
+        let mut names: Vec<String> = all.map(|one| called(&one["org_id"])).collect();
+        names.sort();
+        names
+    };
+    let all = world.service().all("sp.member");
+    let six = all.iter().find(|one| one["email"] == "p6@example.com").unwrap_or_else(|| panic!("{all:?}"));
+    let six = six["id"].as_i64().unwrap();
+    assert!(member.contains(&six), "they are who they were");
+    assert_eq!(orgs(six), ["Acme", "Core"]);
+    let writes = world.service().writes();
+    world.sync().expect(0);
+    assert_eq!(world.service().writes(), writes, "law 4");
+}
+
 #[test]
 fn law_8_rows_that_join_people_to_an_organization_of_another_job_are_no_contradiction() {
     let world = of(sites("north"), &sites("south"));

@@ -127,6 +127,12 @@ fn law_1_a_file_after_which_another_waits_removes_no_one() {
     inbox.drop("e.csv", people(2..22));
     let ran = world.sync().expect(0);
     assert!(world.held_as(1).is_none(), "the last one counts: {ran:?}");
+    // A plan is of the file that is read next, and says of no one that they leave by it.
+    inbox.drop("e2.csv", people(3..22));
+    inbox.drop("e3.csv", people(2..22));
+    let plan = world.plan().expect(0).job();
+    assert_eq!(plan["changes"], json!([]), "{plan}");
+    world.sync().expect(0);
     // Where the last one is not used, the one before it counts.
     for (gone, after) in [(3, Some("the same")), (4, None)] {
         let text = people(gone..22);
