@@ -101,8 +101,9 @@ impl Push<'_> {
     async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         // What takes back a run may have waited until another record has the person.
-        let owner = Owner::of(self.store, change.target, id)?.filter(|_| change.undo.is_some());
-        if let Some(owner) = owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+        if change.undo.is_some()
+            && let Some(owner) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?
+        {
             return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
         }
         let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {
@@ -194,8 +195,7 @@ impl Push<'_> {
     async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
         // It may have waited long: the person may have another key by now, or be in another list (law 6).
-        let owner = Owner::of(self.store, change.target, id)?;
-        if let Some(owner) = owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+        if let Some(owner) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))? {
             return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
         }
         let Some(at) = mirror.at(self.store, id)? else {

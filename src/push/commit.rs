@@ -99,9 +99,7 @@ impl Push<'_> {
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
         let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, seen);
         let known = SyncedRecord { edits: if edited { known.edits + 1 } else { 0 }, ..known };
-        if let Some(other) = Owner::of(self.store, change.target, after.id)?
-            && (other.job != change.job || other.key != change.key)
-        {
+        if let Some(other) = Owner::besides(self.store, change.target, after.id, (&change.job, &change.key))? {
             // The person has a new key, or belonged to a job that is no more.
             SyncedRecord::remove(&mut batch, &other.job, &other.key);
         }

@@ -160,9 +160,8 @@ impl<'a> Finder<'a> {
         let rejected = decided.and_then(|decided| decided.doubt);
         let mut free = Vec::new();
         for id in hits.into_iter().filter(|id| Some(*id) != rejected) {
-            let owner = Owner::of(self.push.store, change.target, id)?;
-            let mine = owner.is_none_or(|owner| owner.job == change.job && owner.key == change.key);
-            if mine && !taken.contains(&id) {
+            let other = Owner::besides(self.push.store, change.target, id, (&change.job, &change.key))?;
+            if other.is_none() && !taken.contains(&id) {
                 free.push(id);
             }
         }

@@ -41,6 +41,11 @@ impl Entity {
     pub fn value(&self, field: &str) -> &Value {
         self.fields.get(field).unwrap_or(&Value::Empty)
     }
+
+    /// The id in a field that names another entity.
+    pub fn linked(&self, field: &str) -> Option<RemoteId> {
+        self.value(field).as_text().and_then(|id| RemoteId::new(id.parse().ok()?))
+    }
 }
 
 /// Names the id only (law 11).

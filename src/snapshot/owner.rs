@@ -23,6 +23,16 @@ impl Owner {
         OWNERS.get(store, &target, &id)
     }
 
+    /// The same, where that is another record than this one.
+    pub fn besides(
+        store: &Store,
+        target: Target,
+        id: RemoteId,
+        (job, key): (&JobName, &Key),
+    ) -> Result<Option<Self>, store::Error> {
+        Ok(Self::of(store, target, id)?.filter(|owner| owner.job != *job || owner.key != *key))
+    }
+
     /// Makes this record the owner.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         OWNERS.put(batch, &target, &id, self);

@@ -160,8 +160,8 @@ impl Commit<'_> {
     fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<Vec<Ticket>, Error> {
         let mut carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
         for change in carried.extract_if(.., |change| change.wish.action == Action::Delete).collect::<Vec<_>>() {
-            let owner = change.wish.id.map(|id| Owner::of(self.store, change.target, id)).transpose()?.flatten();
-            match owner.filter(|owner| owner.job != change.job || owner.key != change.key) {
+            let other = |id| Owner::besides(self.store, change.target, id, (&change.job, &change.key));
+            match change.wish.id.map(other).transpose()?.flatten() {
                 // The person got another key while it waited.
                 Some(owner) => {
                     queue::remove(&mut earlier.removed, &self.job.name, &change.key);

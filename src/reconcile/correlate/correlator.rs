@@ -334,13 +334,10 @@ impl CorrelationContext<'_> {
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
     pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
-        let owner = Owner::of(self.store, self.mirror.target(), id)?;
-        let is_elsewhere = owner.as_ref().is_some_and(|owner| owner.job != self.job.name);
-        let is_own = is_elsewhere && self.is_of_own_member(id)?;
-        Ok(owner
-            .filter(|owner| owner.job != self.job.name || owner.key != *key)
-            .filter(|owner| self.jobs.contains(&owner.job))
-            .filter(|_| !is_own))
+        let other = Owner::besides(self.store, self.mirror.target(), id, (&self.job.name, key))?;
+        let Some(owner) = other.filter(|owner| self.jobs.contains(&owner.job)) else { return Ok(None) };
+        let is_own = owner.job != self.job.name && self.is_of_own_member(id)?;
+        Ok(Some(owner).filter(|_| !is_own))
     }
 
     /// Whether an entity is a membership of someone who belongs to this job by now: it came with them.
@@ -349,8 +346,7 @@ impl CorrelationContext<'_> {
             return Ok(false);
         }
         let Some(entity) = self.mirror.get(self.store, id)? else { return Ok(false) };
-        let member = entity.value(Target::MEMBER).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
-        let Some(member) = member else { return Ok(false) };
+        let Some(member) = entity.linked(Target::MEMBER) else { return Ok(false) };
         let owner = Owner::of(self.store, Target::Contractor, member)?;
         Ok(self.resolver.has_found(member) || owner.is_some_and(|owner| owner.job == self.job.name.root()))
     }

@@ -54,7 +54,7 @@ fn is_orphan(mirrors: &Mirrors, store: &Store, target: Target, entity: &Entity) 
         Target::Staff | Target::Contractor | Target::Organization => &[],
     };
     for (field, target) in links {
-        let id = entity.value(field).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
+        let id = entity.linked(field);
         if let (Some(id), Some(mirror)) = (id, mirrors.get(*target))
             && mirror.get(store, id)?.is_none()
         {

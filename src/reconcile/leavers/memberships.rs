@@ -124,7 +124,7 @@ impl<'a> Memberships<'a> {
         if member.is_some_and(|member| self.handed_over.is_some_and(|all| all.contains(&member))) {
             return Ok(Standing::Open);
         }
-        let id = shown.value(Target::MEMBER).as_text().and_then(|id| RemoteId::new(id.parse().ok()?));
+        let id = shown.linked(Target::MEMBER);
         let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(Standing::Own) };
         Ok(match Owner::of(self.store, Target::Contractor, id)? {
             Some(_) => Standing::Own,
