@@ -76,8 +76,10 @@ fn has_tables(database: &Database) -> bool {
 /// Whether a process has an account that does not live any more.
 fn has_dead_holder(database: &Database) -> bool {
     // Before the first worker there are no tables to look at.
-    let (node, _) = Server::shared().sql(&database.name, "select node from rosterd.account where holder is not null");
-    let process = node.split_whitespace().nth(1).and_then(|number| number.parse::<u32>().ok());
+    let (node, has_tables) =
+        Server::shared().sql(&database.name, "select node from rosterd.account where holder is not null");
+    let number = node.split_whitespace().nth(1).filter(|_| has_tables);
+    let process = number.and_then(|number| number.parse::<u32>().ok());
     process.is_some_and(|process| process != std::process::id() && !is_rosterd(process))
 }
 

@@ -155,7 +155,7 @@ impl Server {
         self.path("socket")
     }
 
-    /// What a statement shows, bare, and whether it was carried out.
+    /// What a statement shows, bare, or else why it was not carried out; and whether it was.
     pub(crate) fn sql(&self, database: &str, statement: &str) -> (String, bool) {
         let ran = Command::new(program("psql").unwrap())
             .args(["-X", "-q", "-A", "-t", "-U", "postgres", "-d", database, "-h"])
@@ -163,14 +163,16 @@ impl Server {
             .args(["-v", "ON_ERROR_STOP=1", "-c", statement])
             .output()
             .unwrap();
-        (String::from_utf8(ran.stdout).unwrap().trim().to_owned(), ran.status.success())
+        let shown = if ran.status.success() { ran.stdout } else { ran.stderr };
+        (String::from_utf8_lossy(&shown).trim().to_owned(), ran.status.success())
     }
 
     /// A database that no other test has.
     pub(crate) fn database(&'static self) -> Database {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let name = format!("test{}", NUMBER.fetch_add(1, Ordering::Relaxed));
-        assert!(self.sql("postgres", &format!("create database {name}")).1, "{name}");
+        let (shown, is_done) = self.sql("postgres", &format!("create database {name}"));
+        assert!(is_done, "{name}: {shown}");
         Database { server: self, name }
     }
 }
