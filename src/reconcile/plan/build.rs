@@ -2,39 +2,33 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::inputs::{Inputs, JobContext};
 use super::{notes, segments};
-use crate::config::{Job, Mode};
+use crate::config::Mode;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Deltas, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
+use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated, remote_digest};
-use crate::reconcile::collect::collector::{CollectedRows, Collector};
-use crate::reconcile::collect::replica_lag::ReplicaLag;
-use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
-use crate::reconcile::correlate::references::{References, orphans};
+use crate::reconcile::correlate::references::References;
 use crate::reconcile::leavers::detect::{LeaverDetector, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
-use crate::reconcile::leavers::memberships::{Memberships, still_joined};
+use crate::reconcile::leavers::memberships::Memberships;
 use crate::reconcile::leavers::missing_limit::LimitResult;
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::leavers::{job_limit, missing_limit};
 use crate::reconcile::mirrors::Mirrors;
-use crate::reconcile::model::candidate::{Candidate, Digests};
-use crate::reconcile::model::change_spill::ChangeSpill;
-use crate::reconcile::model::context::{Context, KeyFilter, Stage};
 use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::job_fields::{leaver_set, protection, written};
-use crate::reconcile::model::job_plan::{Block, JobPlan};
-use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::job_fields::{leaver_set, protection};
+use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
-use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
+use crate::reconcile::model::state_updates::StateUpdates;
 use crate::reconcile::restored_state;
-use crate::record::{Action, Field, JobName, Key, Rejected, RowMetadata, Target};
-use crate::snapshot::{Index, SyncedRecord};
+use crate::record::{Action, JobName, Key, Rejected, RowMetadata, Target};
+use crate::snapshot::SyncedRecord;
 use crate::source::Complete;
 use crate::source::inbox::Reads;
 use crate::store::Store;
@@ -45,22 +39,6 @@ const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what
 /// Why a person stays although an entry of a directory, or a user of a tenant, says that they are gone.
 const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
                               account still read who it is? approve it if they are gone";
-
-/// What the plan of one part of a job is made from.
-#[derive(Clone, Copy)]
-pub(crate) struct JobContext<'a> {
-    pub(crate) context: &'a Context<'a>,
-    /// The part.
-    pub(crate) job: &'a Job,
-    pub(crate) mirrors: &'a Mirrors,
-    /// The keys that are asked for.
-    pub(crate) filter: &'a KeyFilter,
-    /// What the parts before it came to.
-    pub(crate) earlier: &'a [PartDraft],
-    /// Whether a narrowed look says what the next whole run would do: then it believes absences as that would. A narrowed
-    /// run believes none (law 7).
-    pub(crate) looks_ahead: bool,
-}
 
 /// Of what a plan digests what the service holds, so that a later run sees whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -111,28 +89,6 @@ pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> R
     inputs.assemble(attendance, classified, leaving, judgement)
 }
 
-/// The state of a part of a job, and the rows of its source.
-struct Inputs<'a> {
-    part: JobContext<'a>,
-    state: JobState,
-    index: Index,
-    /// The fields that the job maps.
-    mapped: Vec<Field>,
-    /// Those, and the ones that it sets in leavers.
-    written: Vec<Field>,
-    fingerprint: String,
-    /// By field: the lookup of which nothing is known in this read.
-    withheld: BTreeMap<String, String>,
-    /// What the run says of them.
-    lost: Vec<String>,
-    spill: ChangeSpill,
-    rows: CollectedRows,
-    /// How many rows say that someone, or one of their memberships, is gone.
-    statements: u64,
-    lag: ReplicaLag,
-    decisions: outdated::Decisions,
-}
-
 /// What a read proves of those who are not in it.
 struct Attendance {
     /// Positions of known keys that no row has, and of which no row says that they are gone; none in a file of changes.
@@ -172,86 +128,6 @@ struct Judgement {
 }
 
 impl<'a> Inputs<'a> {
-    /// Reads the state and the source of a part.
-    fn read(part: JobContext<'a>) -> Result<Self, Error> {
-        let JobContext { context, job, filter, .. } = part;
-        let store = context.store;
-        let mapping = rows::mapping(job);
-        let state = JobState::load(store, &job.name)?;
-        let index = Index::load(store, &job.name)?;
-        let mirror = part.mirrors.of(job.mapping.target);
-        let mut dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
-        dirty.extend(index.by_ids(&orphans(part.mirrors, store, job.mapping.target)?));
-        context.watch.stage(&job.name, Stage::Reading);
-        let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
-        let mut rows = Collector::new(job, filter, &index, &spill)
-            .read(context, &mapping, &dirty, state.found.as_ref())?
-            .resolve_duplicates(store)?;
-        let statements = rows.left.len() as u64;
-        let joined = still_joined(context, job, &rows.left)?;
-        rows.left.retain(|key, _| !joined.contains(key));
-        let lag = state.shown.judge(&mut rows, &index);
-        let written = written(job, &mapping);
-        let decisions = outdated::decided(job, &written, mirror, store, filter)?;
-        let lost = &rows.read.lost;
-        let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
-        let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        Ok(Self {
-            part,
-            state,
-            index,
-            mapped,
-            written,
-            fingerprint,
-            withheld,
-            lost,
-            spill,
-            rows,
-            statements,
-            lag,
-            decisions,
-        })
-    }
-
-    fn job(&self) -> &'a Job {
-        self.part.job
-    }
-
-    fn store(&self) -> &'a Store {
-        self.part.context.store
-    }
-
-    fn mirror(&self) -> &'a Mirror {
-        self.part.mirrors.of(self.job().mapping.target)
-    }
-
-    fn is_whole(&self) -> bool {
-        !self.part.filter.is_narrow()
-    }
-
-    /// The records that are asked for and are new or changed.
-    fn asked(&self) -> impl Iterator<Item = &Candidate> {
-        self.rows.candidates.iter().filter(|one| self.part.filter.has(&one.key))
-    }
-
-    /// The records whose rows did not change.
-    fn unchanged(&self) -> u64 {
-        if self.is_whole() { self.rows.unchanged } else { 0 }
-    }
-
-    fn records(&self) -> u64 {
-        let is_read = |one: &&Candidate| !self.rows.earlier.contains(&one.key);
-        self.unchanged() + self.asked().filter(is_read).count() as u64
-    }
-
-    /// Why nothing is taken from a source that is too short.
-    fn too_few_records(&self) -> Option<Block> {
-        // A row of a file of changes that says that its person is gone is what such a file is for.
-        let left = if self.job().mode == Mode::Changes { self.statements } else { 0 };
-        let (records, least) = (self.records() + left, self.job().limits.min_records);
-        (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
-    }
-
     /// Correlates the records, and finds out what they need and who is missing.
     fn correlate(&self, remember: &mut Remember<'_>) -> Result<(Attendance, Classified), Error> {
         let (job, rows) = (self.job(), &self.rows);
@@ -361,45 +237,9 @@ impl<'a> Inputs<'a> {
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
     }
 
-    /// The removals that wait from earlier files of changes, and of which this one says nothing.
-    fn carried_removals(&self) -> Result<Vec<Change>, Error> {
-        let (job, store) = (self.job(), self.store());
-        let mut carried = Vec::new();
-        if job.mode == Mode::Full {
-            return Ok(carried);
-        }
-        let mut keys = Vec::new();
-        queue::briefs(store, &job.name, |change| {
-            let waits = change.action == Action::Delete && !change.undoes && change.state == State::Waiting;
-            keys.extend(waits.then_some(change.key));
-        })?;
-        let rows = &self.rows;
-        keys.retain(|key| !rows.left.contains_key(key) && !self.is_present(key) && self.part.filter.has(key));
-        for waiting in queue::of(store, &job.name, &keys)? {
-            let queue::Change { key, wish, marks, approved, .. } = waiting;
-            carried.push(Change { key, wish, fields: Deltas::new(), line: None, known: true, approved, marks });
-        }
-        Ok(carried)
-    }
-
-    /// Whether the read has a row of a known key.
-    fn is_present(&self, key: &Key) -> bool {
-        self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at))
-    }
-
-    /// Whether another file waits after the one that is read: no one leaves by this one.
-    fn is_superseded(&self) -> bool {
-        self.job().inbox.as_ref().is_some_and(|inbox| inbox.reads == Reads::Earlier)
-    }
-
     /// Whether the read proves who is absent, and its server can be believed.
     fn is_complete(&self, attendance: &Attendance) -> bool {
         attendance.complete.is_ok() && self.lag.reason.is_none()
-    }
-
-    /// The digest of the source's content.
-    fn content(&self) -> String {
-        format!("{:032x}", self.rows.read.content)
     }
 
     /// Puts the limits on changes; `released` are those among what was held before that a person approved.
@@ -497,62 +337,6 @@ impl<'a> Inputs<'a> {
         Ok(judgement)
     }
 
-    /// The positions of the keys that no row has.
-    fn without_row(&self) -> impl Iterator<Item = usize> {
-        (0..self.index.len()).filter(|at| !self.rows.present.has(*at))
-    }
-
-    /// Those of which no row says that they are gone.
-    fn unseen(&self) -> Vec<usize> {
-        let left = &self.rows.left;
-        let says_so = |at: usize| !left.is_empty() && self.key(at).is_some_and(|key| left.contains_key(&key));
-        self.without_row().filter(|at| !says_so(*at)).collect()
-    }
-
-    /// The keys with a verdict that the read has a row of; and likewise those with a change that waits, where `all` are asked for.
-    fn there(&self, all: bool) -> Result<BTreeMap<Key, RowIs>, Error> {
-        let (store, name) = (self.store(), &self.job().name);
-        let mut keys: BTreeSet<Key> = self.decisions.verdicts.keys().cloned().collect();
-        if all {
-            let mut note = |key| {
-                keys.insert(key);
-                Ok(())
-            };
-            held::HELD.each_id(store, name, &mut note)?;
-            queue::QUEUE.each_id(store, name, &mut note)?;
-        }
-        let rejected: BTreeSet<&Key> = self.rows.rejected.iter().filter_map(|row| row.key.as_ref()).collect();
-        let is_there = |key: &Key| {
-            let is_early = || self.rows.early_keys().any(|early| early == key);
-            self.is_present(key) || self.rows.left.contains_key(key) || is_early()
-        };
-        let row = |key: &Key| if rejected.contains(key) { RowIs::Rejected } else { RowIs::Usable };
-        Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
-    }
-
-    /// Known keys that a complete read says are gone.
-    fn gone(&self) -> BTreeSet<Key> {
-        self.without_row().filter_map(|at| self.key(at)).chain(self.rows.left.keys().cloned()).collect()
-    }
-
-    fn key(&self, at: usize) -> Option<Key> {
-        Key::new(self.index.entry(at).key)
-    }
-
-    /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that
-    /// need nothing are stored as they are now anyway.
-    fn returned(&self, settled: &[(Key, u128)]) -> Result<Vec<(Key, SyncedRecord)>, Error> {
-        let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
-        let is_back = |at: &usize| self.index.entry(*at).gone && self.rows.present.has(*at);
-        let mut returned = Vec::new();
-        for key in (0..self.index.len()).filter(is_back).filter_map(|at| self.key(at)).filter(|key| !is_settled(key)) {
-            if let Some(known) = SyncedRecord::get(self.store(), &self.job().name, &key)? {
-                returned.push((key, SyncedRecord { gone: None, ..known }));
-            }
-        }
-        Ok(returned)
-    }
-
     /// Puts the plan together.
     fn assemble(
         self,
@@ -636,48 +420,6 @@ impl<'a> Inputs<'a> {
             ..read
         };
         Ok(PartDraft { changes, rest, base, updated, results })
-    }
-
-    /// What the read alone says; `always` are those who are to be looked at in every run.
-    fn into_plan(self, always: BTreeSet<Key>) -> Result<JobPlan, Error> {
-        let JobContext { job, filter, .. } = self.part;
-        let rows = match job.inbox {
-            Some(_) => self.rows.rows(&self.index, &self.spill)?,
-            None => Vec::new(),
-        };
-        let unknown = filter.unknown(&self.rows, &self.index);
-        let unknown_note =
-            |key| format!("no row of the source that is included has key {key}, and the job never knew it");
-        let updates = StateUpdates {
-            content: self.content(),
-            due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
-            ..StateUpdates::default()
-        };
-        Ok(JobPlan {
-            incomplete: self.rows.read.incomplete().to_vec(),
-            records: self.records(),
-            unchanged: self.unchanged(),
-            rows,
-            bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
-            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
-            lost: self.lost,
-            updates: StateUpdates {
-                mapping: self.fingerprint,
-                file: Some(self.rows.read.found),
-                shown: self.lag.next,
-                lookups: lookups::states(job, &self.state),
-                digests: Digests::of(self.rows.candidates, filter, always),
-                verdicts: self.decisions.verdicts,
-                outdated: self.decisions.outdated,
-                unknown,
-                ..updates
-            },
-            doubt: self.lag.reason,
-            rejected: self.rows.rejected,
-            fields: self.written,
-            spill: self.spill,
-            ..JobPlan::nothing(job, self.part.context.store)
-        })
     }
 }
 

@@ -1,6 +1,7 @@
 //! The plan of one part of a job: everything that a run would do, and why the rest waits.
 
 pub(crate) mod build;
+pub(crate) mod inputs;
 pub(crate) mod notes;
 pub(crate) mod precondition;
 pub(crate) mod segments;

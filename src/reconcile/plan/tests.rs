@@ -8,7 +8,8 @@ use std::path::Path;
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::build::{Digested, JobContext, draft_plan, finish_plan};
+use super::build::{Digested, draft_plan, finish_plan};
+use super::inputs::JobContext;
 use super::precondition::{CurrentPlan, Precondition};
 use crate::api::Client;
 use crate::clock::Clock;

@@ -1,0 +1,282 @@
+//! What the plan of one part of a job is made from: its state and the rows of its source, and what those say about who is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::config::{Job, Mode};
+use crate::mirror::Mirror;
+use crate::plan::{Change, Deltas};
+use crate::queue::{self, State};
+use crate::reconcile::approval::{held, outdated};
+use crate::reconcile::collect::collector::{CollectedRows, Collector};
+use crate::reconcile::collect::replica_lag::ReplicaLag;
+use crate::reconcile::collect::{fingerprint, lookups, rows};
+use crate::reconcile::correlate::references::orphans;
+use crate::reconcile::leavers::memberships::still_joined;
+use crate::reconcile::mirrors::Mirrors;
+use crate::reconcile::model::candidate::{Candidate, Digests};
+use crate::reconcile::model::change_spill::ChangeSpill;
+use crate::reconcile::model::context::{Context, KeyFilter, Stage};
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_fields::written;
+use crate::reconcile::model::job_plan::{Block, JobPlan};
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::part_draft::PartDraft;
+use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
+use crate::record::{Action, Field, Key};
+use crate::snapshot::{Index, SyncedRecord};
+use crate::source::inbox::Reads;
+use crate::store::Store;
+
+/// What the plan of one part of a job is made from.
+#[derive(Clone, Copy)]
+pub(crate) struct JobContext<'a> {
+    pub(crate) context: &'a Context<'a>,
+    /// The part.
+    pub(crate) job: &'a Job,
+    pub(crate) mirrors: &'a Mirrors,
+    /// The keys that are asked for.
+    pub(crate) filter: &'a KeyFilter,
+    /// What the parts before it came to.
+    pub(crate) earlier: &'a [PartDraft],
+    /// Whether a narrowed look says what the next whole run would do: then it believes absences as that would. A narrowed
+    /// run believes none (law 7).
+    pub(crate) looks_ahead: bool,
+}
+
+/// The state of a part of a job, and the rows of its source.
+pub(super) struct Inputs<'a> {
+    pub(super) part: JobContext<'a>,
+    pub(super) state: JobState,
+    pub(super) index: Index,
+    /// The fields that the job maps.
+    pub(super) mapped: Vec<Field>,
+    /// Those, and the ones that it sets in leavers.
+    pub(super) written: Vec<Field>,
+    pub(super) fingerprint: String,
+    /// By field: the lookup of which nothing is known in this read.
+    pub(super) withheld: BTreeMap<String, String>,
+    /// What the run says of them.
+    pub(super) lost: Vec<String>,
+    pub(super) spill: ChangeSpill,
+    pub(super) rows: CollectedRows,
+    /// How many rows say that someone, or one of their memberships, is gone.
+    pub(super) statements: u64,
+    pub(super) lag: ReplicaLag,
+    pub(super) decisions: outdated::Decisions,
+}
+
+impl<'a> Inputs<'a> {
+    /// Reads the state and the source of a part.
+    pub(super) fn read(part: JobContext<'a>) -> Result<Self, Error> {
+        let JobContext { context, job, filter, .. } = part;
+        let store = context.store;
+        let mapping = rows::mapping(job);
+        let state = JobState::load(store, &job.name)?;
+        let index = Index::load(store, &job.name)?;
+        let mirror = part.mirrors.of(job.mapping.target);
+        let mut dirty: BTreeSet<usize> = index.by_ids(mirror.changed()).into_iter().collect();
+        dirty.extend(index.by_ids(&orphans(part.mirrors, store, job.mapping.target)?));
+        context.watch.stage(&job.name, Stage::Reading);
+        let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
+        let mut rows = Collector::new(job, filter, &index, &spill)
+            .read(context, &mapping, &dirty, state.found.as_ref())?
+            .resolve_duplicates(store)?;
+        let statements = rows.left.len() as u64;
+        let joined = still_joined(context, job, &rows.left)?;
+        rows.left.retain(|key, _| !joined.contains(key));
+        let lag = state.shown.judge(&mut rows, &index);
+        let written = written(job, &mapping);
+        let decisions = outdated::decided(job, &written, mirror, store, filter)?;
+        let lost = &rows.read.lost;
+        let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
+        let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
+        Ok(Self {
+            part,
+            state,
+            index,
+            mapped,
+            written,
+            fingerprint,
+            withheld,
+            lost,
+            spill,
+            rows,
+            statements,
+            lag,
+            decisions,
+        })
+    }
+
+    pub(super) fn job(&self) -> &'a Job {
+        self.part.job
+    }
+
+    pub(super) fn store(&self) -> &'a Store {
+        self.part.context.store
+    }
+
+    pub(super) fn mirror(&self) -> &'a Mirror {
+        self.part.mirrors.of(self.job().mapping.target)
+    }
+
+    pub(super) fn is_whole(&self) -> bool {
+        !self.part.filter.is_narrow()
+    }
+
+    /// The records that are asked for and are new or changed.
+    pub(super) fn asked(&self) -> impl Iterator<Item = &Candidate> {
+        self.rows.candidates.iter().filter(|one| self.part.filter.has(&one.key))
+    }
+
+    /// The records whose rows did not change.
+    fn unchanged(&self) -> u64 {
+        if self.is_whole() { self.rows.unchanged } else { 0 }
+    }
+
+    fn records(&self) -> u64 {
+        let is_read = |one: &&Candidate| !self.rows.earlier.contains(&one.key);
+        self.unchanged() + self.asked().filter(is_read).count() as u64
+    }
+
+    /// Why nothing is taken from a source that is too short.
+    pub(super) fn too_few_records(&self) -> Option<Block> {
+        // A row of a file of changes that says that its person is gone is what such a file is for.
+        let left = if self.job().mode == Mode::Changes { self.statements } else { 0 };
+        let (records, least) = (self.records() + left, self.job().limits.min_records);
+        (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
+    }
+
+    /// Whether the read has a row of a known key.
+    pub(super) fn is_present(&self, key: &Key) -> bool {
+        self.index.by_key(key.as_str()).is_some_and(|at| self.rows.present.has(at))
+    }
+
+    /// Whether another file waits after the one that is read: no one leaves by this one.
+    pub(super) fn is_superseded(&self) -> bool {
+        self.job().inbox.as_ref().is_some_and(|inbox| inbox.reads == Reads::Earlier)
+    }
+
+    /// The digest of the source's content.
+    pub(super) fn content(&self) -> String {
+        format!("{:032x}", self.rows.read.content)
+    }
+
+    /// The positions of the keys that no row has.
+    fn without_row(&self) -> impl Iterator<Item = usize> {
+        (0..self.index.len()).filter(|at| !self.rows.present.has(*at))
+    }
+
+    /// Those of which no row says that they are gone.
+    pub(super) fn unseen(&self) -> Vec<usize> {
+        let left = &self.rows.left;
+        let says_so = |at: usize| !left.is_empty() && self.key(at).is_some_and(|key| left.contains_key(&key));
+        self.without_row().filter(|at| !says_so(*at)).collect()
+    }
+
+    /// The keys with a verdict that the read has a row of; and likewise those with a change that waits, where `all` are asked for.
+    pub(super) fn there(&self, all: bool) -> Result<BTreeMap<Key, RowIs>, Error> {
+        let (store, name) = (self.store(), &self.job().name);
+        let mut keys: BTreeSet<Key> = self.decisions.verdicts.keys().cloned().collect();
+        if all {
+            let mut note = |key| {
+                keys.insert(key);
+                Ok(())
+            };
+            held::HELD.each_id(store, name, &mut note)?;
+            queue::QUEUE.each_id(store, name, &mut note)?;
+        }
+        let rejected: BTreeSet<&Key> = self.rows.rejected.iter().filter_map(|row| row.key.as_ref()).collect();
+        let is_there = |key: &Key| {
+            let is_early = || self.rows.early_keys().any(|early| early == key);
+            self.is_present(key) || self.rows.left.contains_key(key) || is_early()
+        };
+        let row = |key: &Key| if rejected.contains(key) { RowIs::Rejected } else { RowIs::Usable };
+        Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
+    }
+
+    /// Known keys that a complete read says are gone.
+    pub(super) fn gone(&self) -> BTreeSet<Key> {
+        self.without_row().filter_map(|at| self.key(at)).chain(self.rows.left.keys().cloned()).collect()
+    }
+
+    pub(super) fn key(&self, at: usize) -> Option<Key> {
+        Key::new(self.index.entry(at).key)
+    }
+
+    /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that
+    /// need nothing are stored as they are now anyway.
+    pub(super) fn returned(&self, settled: &[(Key, u128)]) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
+        let is_back = |at: &usize| self.index.entry(*at).gone && self.rows.present.has(*at);
+        let mut returned = Vec::new();
+        for key in (0..self.index.len()).filter(is_back).filter_map(|at| self.key(at)).filter(|key| !is_settled(key)) {
+            if let Some(known) = SyncedRecord::get(self.store(), &self.job().name, &key)? {
+                returned.push((key, SyncedRecord { gone: None, ..known }));
+            }
+        }
+        Ok(returned)
+    }
+
+    /// The removals that wait from earlier files of changes, and of which this one says nothing.
+    pub(super) fn carried_removals(&self) -> Result<Vec<Change>, Error> {
+        let (job, store) = (self.job(), self.store());
+        let mut carried = Vec::new();
+        if job.mode == Mode::Full {
+            return Ok(carried);
+        }
+        let mut keys = Vec::new();
+        queue::briefs(store, &job.name, |change| {
+            let waits = change.action == Action::Delete && !change.undoes && change.state == State::Waiting;
+            keys.extend(waits.then_some(change.key));
+        })?;
+        let rows = &self.rows;
+        keys.retain(|key| !rows.left.contains_key(key) && !self.is_present(key) && self.part.filter.has(key));
+        for waiting in queue::of(store, &job.name, &keys)? {
+            let queue::Change { key, wish, marks, approved, .. } = waiting;
+            carried.push(Change { key, wish, fields: Deltas::new(), line: None, known: true, approved, marks });
+        }
+        Ok(carried)
+    }
+
+    /// What the read alone says; `always` are those who are to be looked at in every run.
+    pub(super) fn into_plan(self, always: BTreeSet<Key>) -> Result<JobPlan, Error> {
+        let JobContext { job, filter, .. } = self.part;
+        let rows = match job.inbox {
+            Some(_) => self.rows.rows(&self.index, &self.spill)?,
+            None => Vec::new(),
+        };
+        let unknown = filter.unknown(&self.rows, &self.index);
+        let unknown_note =
+            |key| format!("no row of the source that is included has key {key}, and the job never knew it");
+        let updates = StateUpdates {
+            content: self.content(),
+            due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
+            ..StateUpdates::default()
+        };
+        Ok(JobPlan {
+            incomplete: self.rows.read.incomplete().to_vec(),
+            records: self.records(),
+            unchanged: self.unchanged(),
+            rows,
+            bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
+            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
+            lost: self.lost,
+            updates: StateUpdates {
+                mapping: self.fingerprint,
+                file: Some(self.rows.read.found),
+                shown: self.lag.next,
+                lookups: lookups::states(job, &self.state),
+                digests: Digests::of(self.rows.candidates, filter, always),
+                verdicts: self.decisions.verdicts,
+                outdated: self.decisions.outdated,
+                unknown,
+                ..updates
+            },
+            doubt: self.lag.reason,
+            rejected: self.rows.rejected,
+            fields: self.written,
+            spill: self.spill,
+            ..JobPlan::nothing(job, self.part.context.store)
+        })
+    }
+}
