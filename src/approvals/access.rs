@@ -45,11 +45,12 @@ impl Person {
         self.name.as_deref().unwrap_or("someone without a name")
     }
 
-    /// What tells them from all others.
-    pub(super) fn identity(&self) -> &str {
+    /// What tells them from all others. A proxy may pass on a name as its user typed it: in most directories the case does not
+    /// count, and two such names must not be two people.
+    pub(super) fn identity(&self) -> String {
         match &self.proof {
-            Proof::Provider { subject } => subject,
-            Proof::Proxy => self.called(),
+            Proof::Provider { subject } => subject.clone(),
+            Proof::Proxy => self.called().to_lowercase(),
         }
     }
 

@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, PoisonError};
 
 use super::access::Person;
-use crate::record::{JobName, Key};
+use crate::operator::ChosenKey;
+use crate::record::JobName;
 
 /// Consents of one job that are kept.
 const OF_JOB_MAX: usize = 16;
@@ -17,8 +18,8 @@ const OF_JOB_MAX: usize = 16;
 pub(super) struct Subject {
     pub(super) set: u64,
     pub(super) digest: String,
-    /// The keys that were chosen; `None` for all of them.
-    pub(super) keys: Option<BTreeSet<Key>>,
+    /// What was chosen of it; `None` for all.
+    pub(super) keys: Option<BTreeSet<ChosenKey>>,
 }
 
 #[derive(Debug)]
@@ -72,20 +73,25 @@ impl Consents {
 mod tests {
     use super::*;
     use crate::approvals::access::tests::person;
+    use crate::record::Key;
 
     #[test]
     fn two_people_consent_to_the_same_or_nothing_is_released() {
         let (consents, job) = (Consents::default(), JobName::new("employees").unwrap());
         let (ana, bo) = (person("ana", &[]), person("bo", &[]));
+        let typed_otherwise = person("ANA", &[]);
         let of = |set: u64, digest: &str, keys: &[&str]| Subject {
             set,
             digest: digest.to_owned(),
-            keys: (!keys.is_empty()).then(|| keys.iter().map(|key| Key::new(key).unwrap()).collect()),
+            keys: (!keys.is_empty())
+                .then(|| keys.iter().map(|key| ChosenKey::anywhere(Key::new(key).unwrap())).collect()),
         };
         let join =
             |who: &Person, subject: Subject| consents.join(&job, who, &subject).map(|one| one.called().to_owned());
         assert_eq!(join(&ana, of(1, "a", &[])), None);
         assert_eq!(join(&ana, of(1, "a", &[])), None, "one person is one");
+        assert_eq!(join(&typed_otherwise, of(1, "a", &[])), None, "however a proxy passes them on");
+        assert_eq!(join(&ana, of(1, "a", &[])), None);
         assert_eq!(join(&bo, of(1, "a", &["P1"])), None, "another choice");
         assert_eq!(consents.of(&job, 1, "a"), ["ana (all of it)", "bo (1 of it)"]);
         assert_eq!(join(&bo, of(1, "a", &[])), Some("ana".to_owned()));

@@ -10,7 +10,7 @@ use super::provider::FRESH_LOGIN;
 use super::site::Site;
 use crate::config::{Job, Login, Right};
 use crate::history::{Audit, Decided, on_page_for};
-use crate::operator::{self, Chosen, DecisionError, HeldSet};
+use crate::operator::{self, Chosen, ChosenKey, DecisionError, HeldChange, HeldSet};
 use crate::reconcile;
 use crate::record::{JobName, Key};
 use crate::store::Store;
@@ -75,8 +75,9 @@ pub(super) fn decide(site: &Site, store: &Store, job: &Job, decision: &Decision)
     if held.number != subject.set || held.digest() != subject.digest {
         return Ok(Outcome::Changed);
     }
-    let is_chosen = |key: &Key| subject.keys.as_ref().is_none_or(|keys| keys.contains(key));
-    if !held.changes.iter().any(|change| change.is_open() && is_chosen(&change.key)) {
+    let is_chosen =
+        |change: &HeldChange| subject.keys.as_ref().is_none_or(|keys| ChosenKey::are(keys, &change.part, &change.key));
+    if !held.changes.iter().any(|change| change.is_open() && is_chosen(change)) {
         return Ok(Outcome::Nothing);
     }
     let mut by = person.described();

@@ -2,7 +2,10 @@
 //! sessions and decisions, and each of them answers browsers.
 //!
 //! A worker that stands by looks at the name and the origin of a request, as the pages do, and hands it on. It keeps no
-//! session: after a takeover people log in again.
+//! session: after a takeover people log in again. All of it is sealed on its way ([`sealed`](super::sealed)): it lies in the
+//! database that they share.
+
+use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::Router;
 use axum::body::{Body, to_bytes};
@@ -14,6 +17,7 @@ use hyper_util::service::TowerToHyperService;
 use serde::{Deserialize, Serialize};
 
 use super::guard::FETCH_SITE;
+use super::sealed::{Channel, Channels, Opened, Opening, Received};
 use crate::config::Login;
 
 /// The largest form: a decision with some keys.
@@ -46,18 +50,32 @@ struct HandedAnswer {
 
 /// The pages, for requests that other workers took.
 #[derive(Clone)]
-pub struct HandedPages(pub(super) Router);
+pub struct HandedPages {
+    router: Router,
+    channels: Arc<Channels>,
+}
 
 impl HandedPages {
-    /// The answer to a request; `None` where it is no request.
-    pub async fn answer(&self, request: &[u8]) -> Option<Vec<u8>> {
+    pub(super) fn new(router: Router) -> Self {
+        Self { router, channels: Arc::default() }
+    }
+
+    /// The answer to what another worker sends; `None` where that is nothing to answer.
+    pub async fn answer(&self, received: &[u8]) -> Option<Vec<u8>> {
+        match self.channels.take(received)? {
+            Received::Reply(reply) => Some(reply),
+            Received::Request(request, seal) => Some(seal.seal(&self.page(&request).await?)),
+        }
+    }
+
+    async fn page(&self, request: &[u8]) -> Option<Vec<u8>> {
         let HandedRequest { method, target, headers, body } = serde_json::from_slice(request).ok()?;
         let mut request = Request::builder().method(method.as_str()).uri(target);
         for (name, value) in headers {
             request = request.header(name, value);
         }
         let request = request.body(Body::from(body)).ok()?;
-        let answer = TowerToHyperService::new(self.0.clone()).call(request).await.ok()?;
+        let answer = TowerToHyperService::new(self.router.clone()).call(request).await.ok()?;
         let (head, body) = answer.into_parts();
         let body = to_bytes(body, PAGE_BYTES_MAX).await.ok()?;
         let answer = HandedAnswer {
@@ -66,6 +84,46 @@ impl HandedPages {
             body: String::from_utf8(body.into()).ok()?,
         };
         serde_json::to_vec(&answer).ok()
+    }
+}
+
+/// The way to the worker that has the account.
+pub(super) struct WayToHolder {
+    holder: Box<dyn AsksHolder>,
+    channel: Mutex<Option<Arc<Channel>>>,
+}
+
+impl WayToHolder {
+    pub(super) fn new(holder: Box<dyn AsksHolder>) -> Self {
+        Self { holder, channel: Mutex::default() }
+    }
+
+    /// What that worker answers to a request; the error is why there is no answer.
+    pub(super) async fn ask(&self, request: &[u8]) -> Result<Vec<u8>, String> {
+        let kept = self.channel.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        // Another worker may have the account by now, and knows nothing of the channel.
+        if let Some(channel) = kept
+            && let Some(answer) = self.ask_in(&channel, request).await?
+        {
+            return Ok(answer);
+        }
+        let opening = Opening::new();
+        let answer = self.holder.ask(opening.message()).await?;
+        let channel = Arc::new(opening.opened(&answer).ok_or("the other worker did not open a channel")?);
+        *self.channel.lock().unwrap_or_else(PoisonError::into_inner) = Some(Arc::clone(&channel));
+        let answer = self.ask_in(&channel, request).await?;
+        answer.ok_or_else(|| "another worker has the account by now".to_owned())
+    }
+
+    /// The answer; `None` where the worker does not know the channel, and did not look at the request.
+    async fn ask_in(&self, channel: &Channel, request: &[u8]) -> Result<Option<Vec<u8>>, String> {
+        let request = channel.seal(request);
+        let answer = self.holder.ask(request.bytes.clone()).await?;
+        match channel.open(&request, &answer) {
+            Opened::Answer(answer) => Ok(Some(answer)),
+            Opened::UnknownChannel => Ok(None),
+            Opened::Garbled => Err("its answer can't be read".to_owned()),
+        }
     }
 }
 
@@ -107,4 +165,69 @@ fn is_of_proxy(login: &Login, name: &HeaderName) -> bool {
 fn texts(headers: &HeaderMap, is_kept: impl Fn(&HeaderName) -> bool) -> Option<Vec<(String, String)>> {
     let kept = headers.iter().filter(|(name, _)| is_kept(name));
     kept.map(|(name, value)| Some((name.to_string(), std::str::from_utf8(value.as_bytes()).ok()?.to_owned()))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use axum::routing::post;
+
+    use super::*;
+
+    /// What passes the database, and the workers that have the account one after the other.
+    struct Database {
+        workers: Vec<HandedPages>,
+        current: AtomicUsize,
+        seen: Mutex<Vec<u8>>,
+    }
+
+    impl AsksHolder for Arc<Database> {
+        fn ask(&self, request: Vec<u8>) -> BoxFuture<'_, Result<Vec<u8>, String>> {
+            Box::pin(async move {
+                let answer = self.workers[self.current.load(Ordering::SeqCst)].answer(&request).await;
+                let answer = answer.ok_or("no answer")?;
+                let mut seen = self.seen.lock().unwrap();
+                seen.extend_from_slice(&request);
+                seen.extend_from_slice(&answer);
+                Ok(answer)
+            })
+        }
+    }
+
+    #[tokio::test]
+    async fn a_session_and_a_page_pass_the_database_unseen_and_a_takeover_asks_once() {
+        let asked = Arc::new(AtomicUsize::new(0));
+        let worker = |name: &'static str| {
+            let asked = Arc::clone(&asked);
+            HandedPages::new(Router::new().route(
+                "/held/employees",
+                post(move |headers: HeaderMap| async move {
+                    asked.fetch_add(1, Ordering::SeqCst);
+                    format!("the page of {name} for {}", headers[COOKIE].to_str().unwrap())
+                }),
+            ))
+        };
+        let workers = vec![worker("one"), worker("two")];
+        let database = Arc::new(Database { workers, current: AtomicUsize::new(0), seen: Mutex::default() });
+        let way = WayToHolder::new(Box::new(Arc::clone(&database)));
+        for (worker, name) in [(0, "one"), (0, "one"), (1, "two"), (1, "two")] {
+            database.current.store(worker, Ordering::SeqCst);
+            let before = asked.load(Ordering::SeqCst);
+            let request = HandedRequest {
+                method: "POST".to_owned(),
+                target: "/held/employees?code=sesame".to_owned(),
+                headers: vec![("cookie".to_owned(), "__Host-rosterd=sesame".to_owned())],
+                body: "action=approve".to_owned(),
+            };
+            let answer = way.ask(&serde_json::to_vec(&request).unwrap()).await.unwrap();
+            let page = to_bytes(read(&answer).unwrap().into_body(), PAGE_BYTES_MAX).await.unwrap();
+            assert_eq!(page, format!("the page of {name} for __Host-rosterd=sesame"));
+            assert_eq!(asked.load(Ordering::SeqCst), before + 1);
+        }
+        let seen = database.seen.lock().unwrap();
+        for secret in ["sesame", "approve", "page of"] {
+            assert!(!seen.windows(secret.len()).any(|part| part == secret.as_bytes()), "{secret}");
+        }
+    }
 }

@@ -18,8 +18,8 @@ use super::random;
 use super::site::Site;
 use super::view::{self, PageQuery, Revealed};
 use super::visitor::Visitor;
-use crate::config::Right;
-use crate::operator::HeldSet;
+use crate::config::{Job, Right};
+use crate::operator::{ChosenKey, HeldSet};
 use crate::record::Key;
 
 /// The longest form that is read, in bytes: the keys of a large set, one by one.
@@ -65,12 +65,12 @@ impl Form {
     }
 
     /// What is decided on; `None` where the form says that not, or not clearly.
-    fn subject(&self) -> Option<Subject> {
+    fn subject(&self, job: &Job) -> Option<Subject> {
         let keys = match self.one("scope")? {
             "all" => None,
             "chosen" => {
-                let keys: Option<BTreeSet<Key>> =
-                    self.0.iter().filter(|(name, _)| name == "key").map(|(_, key)| Key::new(key)).collect();
+                let ticked = self.0.iter().filter(|(name, _)| name == "key");
+                let keys: Option<BTreeSet<ChosenKey>> = ticked.map(|(_, text)| ChosenKey::parse(job, text)).collect();
                 Some(keys.filter(|keys| !keys.is_empty())?)
             }
             _ => return None,
@@ -155,7 +155,7 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
     if !allowed.rights.allow(ruling.right()) {
         return Err(Box::new(site.pages.forbidden()));
     }
-    let subject = form.subject().ok_or_else(|| unclear(site))?;
+    let subject = form.subject(allowed.job()).ok_or_else(|| unclear(site))?;
     let decision = Decision { ruling, subject, person: visitor.person.clone(), logged_in: visitor.logged_in };
     let (own, config, name) = (Arc::clone(site), Arc::clone(&allowed.config), allowed.name.clone());
     let outcome = site.with_store(move |store| {

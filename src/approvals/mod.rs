@@ -46,6 +46,7 @@ mod person;
 mod provider;
 mod random;
 mod reply;
+mod sealed;
 mod server;
 mod session;
 mod site;

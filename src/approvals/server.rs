@@ -12,7 +12,7 @@ use axum::routing::{get, post};
 use tokio::net::TcpListener;
 
 use super::engine::Engine;
-use super::handed::{AsksHolder, HandedPages};
+use super::handed::{AsksHolder, HandedPages, WayToHolder};
 use super::pages::Pages;
 use super::site::Site;
 use super::socket::ProxySocket;
@@ -40,7 +40,7 @@ pub struct Server {
 struct Front {
     approvals: Approvals,
     pages: Pages,
-    holder: Box<dyn AsksHolder>,
+    holder: WayToHolder,
 }
 
 enum Bound {
@@ -64,7 +64,7 @@ impl Server {
     ///
     /// Another program has it.
     pub async fn stand_by(approvals: &Approvals, holder: Box<dyn AsksHolder>) -> Result<Self, StartError> {
-        let front = Front { approvals: approvals.clone(), pages: Pages::new(), holder };
+        let front = Front { approvals: approvals.clone(), pages: Pages::new(), holder: WayToHolder::new(holder) };
         Self::with(approvals, || Ok(Router::new().fallback(hand_on).with_state(Arc::new(front)))).await
     }
 
@@ -94,7 +94,7 @@ impl Server {
 
     /// The same pages for requests that another worker hands on.
     pub fn handed(&self) -> HandedPages {
-        HandedPages(self.router.clone())
+        HandedPages::new(self.router.clone())
     }
 
     /// Serves until it is dropped.
@@ -151,7 +151,7 @@ async fn hand_on(State(front): State<Arc<Front>>, request: Request) -> Response 
         None => match handed::written(&approvals.login, request).await {
             None => pages.message(StatusCode::BAD_REQUEST, "Not understood", "Nothing was done."),
             Some(request) => {
-                let answer = holder.ask(request).await;
+                let answer = holder.ask(&request).await;
                 let answer = answer.inspect_err(|reason| tracing::warn!(reason, "a page could not be had: {reason}"));
                 answer.ok().and_then(|answer| handed::read(&answer)).unwrap_or_else(|| pages.absent())
             }

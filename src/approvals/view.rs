@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::about::About;
 use super::access::{Allowed, Rights};
 use crate::config::{Job, Right};
-use crate::operator::{HeldChange, HeldSet};
-use crate::reconcile::{self, JobState, RecentRuns};
+use crate::operator::{ChosenKey, HeldChange, HeldSet};
+use crate::reconcile::{self, JobState, Pause, PauseScope, RecentRuns};
 use crate::record::{Action, Key, Value, reveal};
 use crate::store::{self, Store};
 use crate::web::chart;
@@ -31,6 +31,8 @@ pub(super) struct JobRow {
     /// When the run ended after which it was so.
     since: Option<String>,
     paused: Option<String>,
+    /// Whether it is paused by itself: who may pause it lets it go on. A pause of all jobs is lifted at the terminal.
+    is_paused_alone: bool,
     may: May,
 }
 
@@ -83,6 +85,8 @@ struct ReasonGroup {
 #[derive(Serialize)]
 struct Row {
     key: String,
+    /// What its tick says.
+    tick: String,
     /// The key in an address.
     query: String,
     name: Option<String>,
@@ -178,7 +182,9 @@ pub(super) fn job_row(store: &Store, job: &Job, rights: &Rights) -> Result<JobRo
     }
     let last = JobState::load(store, &job.name)?.last;
     let since = last.filter(|_| held > 0).map(|last| time(job, last.ended));
-    Ok(JobRow { name: job.name.to_string(), held, set, reasons, since, paused: paused(store, job), may })
+    let is_paused_alone = pauses(store, job).iter().any(|pause| matches!(pause.scope, PauseScope::Job(_)));
+    let name = job.name.to_string();
+    Ok(JobRow { name, held, set, reasons, since, paused: paused(store, job), is_paused_alone, may })
 }
 
 /// The page of what a job holds.
@@ -196,7 +202,7 @@ pub(super) fn held_page(
     let page = part.page.unwrap_or(1).clamp(1, pages);
     let mut groups: Vec<ReasonGroup> = Vec::new();
     for change in found.iter().skip((page - 1) * CHANGES_MAX).take(CHANGES_MAX) {
-        let (reason, row) = (reveal(&change.reason).into_owned(), Row::of(change, revealed));
+        let (reason, row) = (reveal(&change.reason).into_owned(), Row::of(job, change, revealed));
         match groups.iter_mut().find(|group| group.reason == reason) {
             Some(group) => group.changes.push(row),
             None => groups.push(ReasonGroup { reason, changes: vec![row] }),
@@ -225,7 +231,7 @@ pub(super) fn held_page(
 }
 
 impl Row {
-    fn of(change: &HeldChange, revealed: &Revealed) -> Self {
+    fn of(job: &Job, change: &HeldChange, revealed: &Revealed) -> Self {
         let shows = match revealed {
             Revealed::None => false,
             Revealed::One(key) => *key == change.key,
@@ -238,6 +244,7 @@ impl Row {
         let fields: Vec<FieldRow> = change.fields.iter().map(field).collect();
         Self {
             key: change.key.as_str().to_owned(),
+            tick: ChosenKey::text(job, &change.part, &change.key),
             query: query(&[("key", change.key.as_str())]),
             name: change.name.clone(),
             action: change.action.map_or("mend", Action::name),
@@ -264,14 +271,25 @@ pub(super) fn shown(value: &Value, is_hidden: bool) -> String {
     }
 }
 
+/// The pauses that stop a job.
+fn pauses(store: &Store, job: &Job) -> Vec<Pause> {
+    let mut pauses = reconcile::pauses(store.home()).unwrap_or_default();
+    pauses.retain(|pause| pause.scope.stops(&job.name));
+    pauses
+}
+
 /// Why nothing of a job is sent, in words for people without a shell.
 fn paused(store: &Store, job: &Job) -> Option<String> {
-    let pauses = reconcile::pauses(store.home()).ok()?;
-    let pause = pauses.into_iter().find(|pause| pause.scope.stops(&job.name))?;
-    Some(match pause.note {
-        Some(note) => format!("paused since {} by {}", time(job, note.since), note.by),
-        None => "paused".to_owned(),
-    })
+    let each = pauses(store, job).into_iter().map(|pause| {
+        let by = pause.note.map(|note| format!(" since {} by {}", time(job, note.since), note.by)).unwrap_or_default();
+        match pause.scope {
+            PauseScope::Job(_) => format!("paused{by}"),
+            PauseScope::All => format!("all jobs are paused{by}; who keeps rosterd lets them go on"),
+            PauseScope::Alarm => format!("all jobs are stopped{by}; who keeps rosterd has to look at why"),
+        }
+    });
+    let each: Vec<String> = each.collect();
+    (!each.is_empty()).then(|| each.join("; "))
 }
 
 /// A time in the zone of a job.

@@ -10,30 +10,65 @@ use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Key, RowMetadata};
+use crate::record::{JobName, Key, RowMetadata};
 use crate::store::{self, Batch, Store};
 
 /// What is decided on: held changes of a job, as a person saw them.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Chosen<'a> {
-    /// Their keys; all that are held where there is none.
-    pub keys: Option<&'a BTreeSet<Key>>,
+    /// Which of them; all that are held where there is none.
+    pub keys: Option<&'a BTreeSet<ChosenKey>>,
     /// The number of the set that the person saw, where it is known.
     pub set: Option<u64>,
     /// The digest of what was shown of it ([`HeldSet::digest`]), likewise.
     pub digest: Option<&'a str>,
 }
 
-impl<'a> Chosen<'a> {
-    /// These keys, or all where there is none, whatever they are by now.
-    pub fn of(keys: &'a BTreeSet<Key>) -> Self {
-        Self { keys: Some(keys).filter(|keys| !keys.is_empty()), ..Self::default() }
+/// A key that was chosen: in one part of a job, or wherever it is. A person and an organization may have the same.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ChosenKey {
+    /// The part; `None` for all of them.
+    pub part: Option<JobName>,
+    /// The key.
+    pub key: Key,
+}
+
+impl Chosen<'_> {
+    /// Whether a key of a part was named; false where all are meant.
+    fn names(&self, part: &JobName, key: &Key) -> bool {
+        self.keys.is_some_and(|keys| ChosenKey::are(keys, part, key))
     }
 
     /// The keys that are named; none where all are meant.
-    pub fn named(&self) -> &'a BTreeSet<Key> {
-        static NONE: BTreeSet<Key> = BTreeSet::new();
-        self.keys.unwrap_or(&NONE)
+    pub fn named(&self) -> BTreeSet<Key> {
+        self.keys.into_iter().flatten().map(|chosen| chosen.key.clone()).collect()
+    }
+}
+
+impl ChosenKey {
+    /// A key, wherever it is.
+    pub fn anywhere(key: Key) -> Self {
+        Self { part: None, key }
+    }
+
+    /// A key of one part, or a key wherever it is, as [`text`](Self::text) writes it.
+    pub fn parse(job: &Job, text: &str) -> Option<Self> {
+        let of_part = |part: &Job| {
+            let key = text.strip_prefix(part.name.as_str())?.strip_prefix(' ')?;
+            Some(Self { part: Some(part.name.clone()), key: Key::new(key)? })
+        };
+        let named = if job.parts().count() > 1 { job.parts().find_map(of_part) } else { None };
+        named.or_else(|| Key::new(text).map(Self::anywhere))
+    }
+
+    /// How a key of a part is written: by itself where the job has one part only.
+    pub fn text(job: &Job, part: &JobName, key: &Key) -> String {
+        if job.parts().count() > 1 { format!("{part} {key}") } else { key.to_string() }
+    }
+
+    /// Whether this key of this part is among those that were chosen.
+    pub fn are(chosen: &BTreeSet<Self>, part: &JobName, key: &Key) -> bool {
+        [None, Some(part)].into_iter().any(|part| chosen.contains(&Self { part: part.cloned(), key: key.clone() }))
     }
 }
 
@@ -69,6 +104,14 @@ pub enum DecisionError {
         /// The key.
         key: Key,
     },
+    /// Different things of that key are held.
+    #[error("key {key} is held more than once: of {}", .parts.join(" and of "))]
+    Ambiguous {
+        /// The key.
+        key: Key,
+        /// The parts of the job that hold it.
+        parts: Vec<String>,
+    },
     /// Nothing of that key is queued.
     #[error("nothing of key {key} is queued")]
     NotQueued {
@@ -98,7 +141,7 @@ fn expect_unchanged(store: &Store, job: &Job, chosen: &Chosen<'_>) -> Result<(),
     Ok(())
 }
 
-/// Decides in every part of a job; a key counts wherever it is held.
+/// Decides in every part of a job.
 fn decide(
     store: &Store,
     clock: &Clock,
@@ -108,35 +151,36 @@ fn decide(
 ) -> Result<Vec<Key>, DecisionError> {
     let _alone = store.deciding();
     expect_unchanged(store, job, choice)?;
-    let keys = choice.named();
     let mut chosen = Vec::new();
     let mut left_open = Batch::default();
-    let mut found = BTreeSet::new();
     for part in job.parts() {
         let mut waiting = held(store, &part.name)?;
-        let chosen_parts = waiting.iter().filter(|(key, _)| keys.contains(*key));
+        let chosen_parts = waiting.iter().filter(|(key, _)| choice.names(&part.name, key));
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
         let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
         let mut leaves_open = false;
         waiting.retain(|key, change| {
-            let is_chosen = choice.keys.is_none() || keys.contains(key) || is_part(change);
+            let is_chosen = choice.keys.is_none() || choice.names(&part.name, key) || is_part(change);
             leaves_open |= !is_chosen && change.reason.is_limit();
             is_chosen
         });
-        found.extend(waiting.keys().cloned());
         chosen.push((part, waiting));
         if leaves_open {
             let state = JobState { partly_decided: true, ..JobState::load(store, &part.name)? };
             state.put(&mut left_open, &part.name);
         }
     }
-    if let Some(key) = keys.iter().find(|key| !found.contains(key)) {
-        return Err(DecisionError::NotHeld { key: key.clone() });
-    }
-    for key in keys {
-        let held = chosen.iter().filter_map(|(_, waiting)| waiting.get(key));
-        if let Some(change) = held.clone().next().filter(|_| held.clone().all(|change| change.action.is_none())) {
-            return Err(DecisionError::Mend { key: key.clone(), reason: change.reason.to_string() });
+    for ChosenKey { part: wanted, key } in choice.keys.into_iter().flatten() {
+        let parts = chosen.iter().filter(|(part, _)| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
+        let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(key)?)));
+        let held: Vec<(String, &PendingApproval)> = held.collect();
+        let Some((_, first)) = held.first() else { return Err(DecisionError::NotHeld { key: key.clone() }) };
+        let open = held.iter().filter(|(_, change)| change.action.is_some());
+        let parts: Vec<String> = open.map(|(part, _)| part.clone()).collect();
+        match parts.len() {
+            0 => return Err(DecisionError::Mend { key: key.clone(), reason: first.reason.to_string() }),
+            1 => {}
+            _ => return Err(DecisionError::Ambiguous { key: key.clone(), parts }),
         }
     }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.

@@ -111,8 +111,8 @@ impl HeldSet {
     }
 
     /// How many of these changes remove someone who is gone, or change them for that.
-    pub fn leavers(&self, chosen: impl Fn(&Key) -> bool) -> usize {
-        self.changes.iter().filter(|change| change.leaves && chosen(&change.key)).count()
+    pub fn leavers(&self, chosen: impl Fn(&HeldChange) -> bool) -> usize {
+        self.changes.iter().filter(|change| change.leaves && chosen(change)).count()
     }
 
     /// What all of it does as a whole; what only has to be mended does nothing.

@@ -20,7 +20,7 @@ pub(crate) mod transfer;
 #[cfg(test)]
 mod tests;
 
-pub use approvals::{Chosen, DecisionError, approve, believe, reject};
+pub use approvals::{Chosen, ChosenKey, DecisionError, approve, believe, reject};
 pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
 pub use forget::error::ForgetError;
 pub use forget::forgotten::Forgotten;

@@ -8,7 +8,7 @@ use crate::cli::backend::Backend;
 use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
-use crate::operator::{Chosen, DecisionError};
+use crate::operator::{Chosen, ChosenKey, DecisionError};
 use crate::plan::Writes;
 use crate::reconcile::pause;
 use crate::record::{JobName, Key};
@@ -37,7 +37,8 @@ impl Decision {
         keys: &BTreeSet<Key>,
         set: Option<u64>,
     ) -> Result<Vec<Key>, Failure> {
-        let chosen = Chosen { set, ..Chosen::of(keys) };
+        let keys: BTreeSet<ChosenKey> = keys.iter().filter_map(|key| ChosenKey::parse(job, key.as_str())).collect();
+        let chosen = Chosen { keys: Some(&keys).filter(|keys| !keys.is_empty()), set, digest: None };
         (self.decide)(store, &Clock::system(), job, &chosen).map_err(|error| match error {
             DecisionError::Changed { .. } => Failure::failed(Message(format!("{error}; nothing was {}", self.done)))
                 .hint("look at `rosterd plan` again"),
@@ -65,6 +66,10 @@ impl Decision {
 pub(super) fn refused(error: DecisionError) -> Failure {
     match error {
         DecisionError::Store(error) => error.into(),
+        DecisionError::Ambiguous { ref key, ref parts } => {
+            let hint = format!("write the part before the key, in quotes: '{} {key}'", parts[0]);
+            Failure::failed(error).hint(sanitize(&hint))
+        }
         error => Failure::failed(error),
     }
 }

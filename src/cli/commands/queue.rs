@@ -14,11 +14,11 @@ use crate::store;
 
 const RETRY: Decision = Decision {
     done: "retried",
-    decide: |store, clock, job, chosen| operator::retry(store, clock, job, chosen.named()),
+    decide: |store, clock, job, chosen| operator::retry(store, clock, job, &chosen.named()),
 };
 const DROP: Decision = Decision {
     done: "dropped",
-    decide: |store, clock, job, chosen| operator::discard(store, clock, job, chosen.named()),
+    decide: |store, clock, job, chosen| operator::discard(store, clock, job, &chosen.named()),
 };
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {

@@ -368,6 +368,11 @@ fn a_job_is_paused_and_goes_on() {
     assert!(list.body.contains("paused since") && list.body.contains("by ana@example.com"), "{list:?}");
     browser.post("/resume/staff", &[("token", &token)]).expect(303);
     assert!(!browser.get("/").expect(200).body.contains("paused since"));
+    // A pause of all jobs is lifted where it was set: nothing here offers it.
+    pages.world.run(&["pause"]).expect(0);
+    let list = browser.get("/").expect(200).body;
+    assert!(list.contains("all jobs are paused since") && !list.contains("Let it go on"), "{list}");
+    pages.world.run(&["resume"]).expect(0);
     let by = "ana@example.com (oidc, sub sub-ana)";
-    assert_eq!(pages.decisions(), [json!(["paused", by, "page", []]), json!(["resumed", by, "page", []])]);
+    assert_eq!(pages.decisions()[..2], [json!(["paused", by, "page", []]), json!(["resumed", by, "page", []])]);
 }

@@ -239,3 +239,35 @@ fn check_and_preview_see_the_rows_that_any_part_can_not_use() {
     let shown = world.run(&["preview"]).expect(0);
     assert!(shown.out.contains("org.legalid = \"94000001\"") && shown.out.contains("rejected: org_key"), "{shown:?}");
 }
+
+/// A person and an organization may have the same key: an answer to one is none to the other.
+#[test]
+fn a_decision_on_a_person_decides_on_no_organization_of_the_same_key() {
+    let config = |writes: &str| format!("org_key = \"{{{{ company_no }}}}\"\n{writes}");
+    let world = world(Options::default(), &config(""), "");
+    let text = |name: &str, company: &str| {
+        let rows = format!("94000001,{name},one@example.com,Roofer,94000007,Acme,61\n");
+        HEADER.to_owned() + &rows + &format!("C00002,Dan Two,two@example.com,Roofer,94000001,{company},61\n")
+    };
+    world.csv(text("Cora One", "Bolt"));
+    world.sync().expect(0);
+    let whole = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&whole.replace("org_key", "writes = \"approve\"\norg_key"));
+    world.csv(text("Cora Onesson", "Nut and Bolt"));
+    world.sync().expect(4);
+    let refused = world.run(&["approve", "sites", "94000001"]).expect(1);
+    let part = "sites/contractor-organization";
+    for said in ["held more than once", part, "write the part before the key"] {
+        assert!(refused.err.contains(said), "{said}: {refused:?}");
+    }
+    world.run(&["approve", "sites", &format!("{part} 94000001")]).expect(0);
+    world.sync();
+    let names = |what: &str| all(&world, what).iter().map(|one| one["name"].clone()).collect::<Vec<_>>();
+    let has = |what: &str, name: &str| names(what).contains(&json!(name));
+    assert!(has("sp.org", "Nut and Bolt"), "{:?}", names("sp.org"));
+    assert!(has("sp.member", "Cora One"), "{:?}", names("sp.member"));
+    // By now one thing has that key.
+    world.run(&["reject", "sites", "94000001"]).expect(0);
+    world.sync().expect(0);
+    assert!(has("sp.member", "Cora One"));
+}

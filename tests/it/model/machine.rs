@@ -5,7 +5,7 @@ use std::time::Duration;
 use rosterd::api::{BudgetPlace, Client};
 use rosterd::clock::Clock;
 use rosterd::config::{self, Job};
-use rosterd::operator::{self, Chosen};
+use rosterd::operator::{self, Chosen, ChosenKey};
 use rosterd::reconcile::{self, KeyFilter, Report};
 use rosterd::record::Key;
 use rosterd::sandbox::{Options, Sandbox};
@@ -86,7 +86,8 @@ impl Machine {
             keys = vec![keys.swap_remove(usize::from(which) % keys.len())];
         }
         if !keys.is_empty() {
-            decide(&store, &self.clock, self.job(), &Chosen::of(&keys.iter().cloned().collect())).unwrap();
+            let keys = keys.iter().cloned().map(ChosenKey::anywhere).collect();
+            decide(&store, &self.clock, self.job(), &Chosen { keys: Some(&keys), ..Chosen::default() }).unwrap();
         }
         keys
     }
