@@ -70,8 +70,10 @@ impl AnswerHead<'_> {
 
     /// Whether the end of the body shows: by its length, or by a last chunk.
     pub(super) fn ends_visibly(&self, length: Option<u64>) -> bool {
-        let coding = self.text(TRANSFER_ENCODING).unwrap_or_default();
-        length.is_some() || coding.rsplit(',').next().is_some_and(|last| last.trim().eq_ignore_ascii_case("chunked"))
+        // Of several lines, the last coding of the last one counts.
+        let coding = self.headers.get_all(TRANSFER_ENCODING).iter().next_back().and_then(|line| line.to_str().ok());
+        let last = coding.and_then(|coding| coding.rsplit(',').next());
+        length.is_some() || last.is_some_and(|last| last.trim().eq_ignore_ascii_case("chunked"))
     }
 
     /// The media type without its parameters; empty where there is none.
@@ -185,20 +187,22 @@ mod tests {
     #[test]
     fn law_1_an_end_shows_by_its_length_or_its_last_chunk() {
         let url = Url::parse("https://a.example/").unwrap();
-        for (coding, length, visible) in [
-            ("", Some(0), true),
-            ("", None, false),
-            ("chunked", None, true),
-            ("gzip, Chunked", None, true),
-            ("chunked, gzip", None, false),
-            ("identity", None, false),
+        for (codings, length, visible) in [
+            (&[][..], Some(0), true),
+            (&[], None, false),
+            (&["chunked"], None, true),
+            (&["gzip, Chunked"], None, true),
+            (&["chunked, gzip"], None, false),
+            (&["identity"], None, false),
+            (&["chunked", "identity"], None, false),
+            (&["gzip", "chunked"], None, true),
         ] {
-            let headers = match coding {
-                "" => HeaderMap::new(),
-                coding => head(&[("transfer-encoding", coding)]),
-            };
+            let mut headers = HeaderMap::new();
+            for coding in codings {
+                headers.append(TRANSFER_ENCODING, HeaderValue::from_static(coding));
+            }
             let head = AnswerHead { status: 200, headers: &headers, asked: &url };
-            assert_eq!(head.ends_visibly(length), visible, "{coding:?} {length:?}");
+            assert_eq!(head.ends_visibly(length), visible, "{codings:?} {length:?}");
         }
     }
 }

@@ -1,5 +1,6 @@
 //! How the database is reached.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -142,12 +143,13 @@ fn of_host(config: &Config, at: usize) -> Config {
     one
 }
 
-/// Whether the database is reached by a socket or a loopback address only.
+/// Whether the database is reached by a socket or a loopback address only. Where addresses are given too, those are reached.
 fn is_local(config: &Config) -> bool {
-    config.get_hosts().iter().all(|host| match host {
-        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_loopback()),
+    let is_local = |host: &Host| match host {
+        Host::Tcp(name) => name == "localhost" || name.parse().is_ok_and(|ip: IpAddr| ip.is_loopback()),
         Host::Unix(_) => true,
-    })
+    };
+    config.get_hosts().iter().all(is_local) && config.get_hostaddrs().iter().all(IpAddr::is_loopback)
 }
 
 #[cfg(test)]
@@ -201,8 +203,13 @@ mod tests {
             ("%2Frun%2Fpg", true),
             ("10.0.0.1", false),
             ("db.example.com", false),
+            ("localhost/r?hostaddr=10.0.0.1", false),
+            ("localhost/r?hostaddr=127.0.0.2", true),
+            ("db.example.com/r?hostaddr=127.0.0.1", false),
         ] {
-            let options = DatabaseOptions { url: format!("postgresql://r@{host}/r"), password: None, ca_file: None };
+            let url =
+                if host.contains('/') { format!("postgresql://r@{host}") } else { format!("postgresql://r@{host}/r") };
+            let options = DatabaseOptions { url, password: None, ca_file: None };
             let config = ConnectionOptions::new(&options).config().unwrap();
             assert_eq!(is_local(&config), local, "{host}");
             assert_eq!(config.get_ssl_mode(), if local { SslMode::Disable } else { SslMode::Require }, "{host}");
