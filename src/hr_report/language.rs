@@ -312,6 +312,7 @@ mod tests {
             NoDay,
             RowDefect::no_date("%d/%m/%Y", false),
             RowDefect::no_date("%d/%m/%Y", true),
+            DayLongAgo,
             LastDayBeforeFirst,
             NoNumber,
             NoId,

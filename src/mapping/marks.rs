@@ -2,6 +2,7 @@
 
 use jiff::civil::Date;
 
+use super::filters::YEAR_MIN;
 use super::options::Options;
 use super::outcome::Rendered;
 use crate::record::{Number, Rejected, RowDefect, RowMetadata};
@@ -65,7 +66,7 @@ impl Marked {
         let text = outcome.text()?;
         match mark {
             Mark::From => self.from = date(&text)?,
-            Mark::Until => self.until = date(&text)?,
+            Mark::Until => self.until = last_day(date(&text)?)?,
             Mark::Preference => {
                 let number = Number::parse(&text);
                 self.marks.preference = Some(number.ok_or(RowDefect::NoNumber)?);
@@ -88,13 +89,25 @@ impl Marked {
     }
 }
 
+/// The earliest year of a last day. Programs write 1 January 1900, and others, for a day that is not set.
+const LAST_DAY_YEAR_MIN: i16 = 1950;
+
+/// A last day; no one leaves by one that means none.
+fn last_day(day: Option<Date>) -> Result<Option<Date>, RowDefect> {
+    let is_none = day.is_some_and(|day| day.year() < LAST_DAY_YEAR_MIN);
+    if is_none { Err(RowDefect::DayLongAgo) } else { Ok(day) }
+}
+
 /// A day written YYYY-MM-DD; none for an empty text.
 fn date(text: &str) -> Result<Option<Date>, RowDefect> {
     /// Longer texts have a time in them, and shorter ones are no whole date.
     const LENGTH: usize = 10;
     match text.trim() {
         "" => Ok(None),
-        text if text.len() == LENGTH => text.parse().map(Some).map_err(|_| RowDefect::NoDay),
+        text if text.len() == LENGTH => match text.parse::<Date>() {
+            Ok(day) if day.year() < YEAR_MIN => Err(RowDefect::DayLongAgo),
+            day => day.map(Some).map_err(|_| RowDefect::NoDay),
+        },
         _ => Err(RowDefect::NoDay),
     }
 }
@@ -115,8 +128,14 @@ mod tests {
             ("2026-02-28T10:00", Err(())),
             ("2026-2-28", Err(())),
             ("soon", Err(())),
+            ("0027-12-31", Err(())),
+            ("1000-01-01", day("1000-01-01")),
         ] {
             assert_eq!(date(text).map_err(|_| ()), expected, "{text}");
         }
+        for (text, fits) in [("1900-01-01", false), ("1949-12-31", false), ("1950-01-01", true), ("9999-12-31", true)] {
+            assert_eq!(last_day(date(text).unwrap()).is_ok(), fits, "{text}");
+        }
+        assert_eq!(last_day(None).unwrap(), None);
     }
 }

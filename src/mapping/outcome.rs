@@ -9,7 +9,7 @@ use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
 use smol_str::{SmolStr, ToSmolStr as _};
 
-use super::filters::FilterRefusal;
+use super::filters::{FilterRefusal, YEAR_MIN};
 use crate::record::{FieldKind, RowDefect, Target, Value, photo_mark};
 
 /// Base64 as exports write it, with its padding or without.
@@ -210,10 +210,11 @@ impl Rendered {
 
 /// A day must be one: the service takes whatever it is given.
 fn day(text: SmolStr) -> Result<Value, RowDefect> {
-    let is_day = text.len() == 10 && text.parse::<jiff::civil::Date>().is_ok();
-    match text.is_empty() || is_day {
-        true => Ok(Value::text(text)),
-        false => Err(RowDefect::NoDay),
+    let day = Some(&text).filter(|text| text.len() == 10).and_then(|text| text.parse::<jiff::civil::Date>().ok());
+    match day {
+        None if !text.is_empty() => Err(RowDefect::NoDay),
+        Some(day) if day.year() < YEAR_MIN => Err(RowDefect::DayLongAgo),
+        _ => Ok(Value::text(text)),
     }
 }
 

@@ -61,6 +61,10 @@ pub enum RowDefect {
         "the value is not a date of the form `{format}`; it is one of the form `%Y-%m-%d`, as the dates of workbooks are"
     )]
     IsoDate { format: String, form: String },
+    #[error(
+        "the day lies too long ago: digits of its year are missing, or it stands for no day; leave the cell empty then"
+    )]
+    DayLongAgo,
     #[error("the last day lies before the first (active_from)")]
     LastDayBeforeFirst,
     #[error("the value is no number (a decimal point, no comma)")]

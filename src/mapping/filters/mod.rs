@@ -20,7 +20,7 @@ use minijinja::{Environment, Error, Value};
 
 pub(super) use phone::knows_country;
 pub(super) use refusal::FilterRefusal;
-pub(super) use time::check_format as check_date_format;
+pub(super) use time::{YEAR_MIN, check_format as check_date_format};
 
 use super::options::Tables;
 use crate::record::RowDefect;

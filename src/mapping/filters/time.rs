@@ -16,7 +16,8 @@ const FILE_TIME_TICKS: i64 = 10_000_000;
 /// workbook whose cells hold a time come so.
 pub(super) fn date(text: &str, format: &str) -> Result<String, RowDefect> {
     let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
-    let date = date.ok().or_else(|| day_of_time(text));
+    // `%Y` takes fewer digits than four, too: 27 is no year of today.
+    let date = date.ok().or_else(|| day_of_time(text)).filter(|date| date.year() >= YEAR_MIN);
     date.map(|date| date.to_string()).ok_or_else(|| {
         let is_iso = strtime::parse(ISO, text).is_ok();
         RowDefect::no_date(format, is_iso)
@@ -24,6 +25,9 @@ pub(super) fn date(text: &str, format: &str) -> Result<String, RowDefect> {
 }
 
 const ISO: &str = "%Y-%m-%d";
+
+/// The earliest year that has four digits.
+pub(in crate::mapping) const YEAR_MIN: i16 = 1000;
 
 fn day_of_time(text: &str) -> Option<Date> {
     let (day, time) = text.split_once(['T', ' '])?;
@@ -92,6 +96,9 @@ mod tests {
             ("31/02/2026", "%d/%m/%Y", None),
             ("12/31/2026", "%d/%m/%Y", None),
             ("31/12/2026 x", "%d/%m/%Y", None),
+            ("31/12/27", "%d/%m/%Y", None),
+            ("31/12/207", "%d/%m/%Y", None),
+            ("31/12/27", "%d/%m/%y", Some("2027-12-31")),
         ] {
             assert_eq!(self::date(text, format).ok().as_deref(), date, "{text} {format}");
         }
