@@ -201,7 +201,7 @@ pub fn drop_gone(batch: &mut Batch, target: Target, id: RemoteId) {
 /// a day.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Removal {
-    /// When, by this machine's clock.
+    /// When, by this machine's clock, or by the service's where this one is far ahead.
     pub at: Timestamp,
     /// The job that removed it.
     pub job: JobName,
@@ -213,8 +213,8 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// How long removals are remembered.
-    pub const KEPT: SignedDuration = SignedDuration::from_hours(24);
+    /// How long removals are remembered: for the day in which they count, and as much again for a clock that is ahead.
+    pub const KEPT: SignedDuration = SignedDuration::from_hours(48);
     const PRUNED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
     /// Removes an entity, and remembers the time and the job.
@@ -233,7 +233,7 @@ impl Removal {
         REMOVALS.list(store, &target)
     }
 
-    /// Forgets those that are older than a day, once in an hour: each time all of them are looked at.
+    /// Forgets those that are older than that, once in an hour: each time all of them are looked at.
     pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
         let last: Option<Timestamp> = store.meta(MetaKey::Pruned(target))?;
         if last.is_some_and(|last| now.duration_since(last).abs() < Self::PRUNED_EVERY) {

@@ -10,7 +10,7 @@ use super::elements::Elements;
 use super::entities::{ENTITIES, Mirror, Removal, gather, kept};
 use super::error::{Error, ErrorKind};
 use super::remote::Remote;
-use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Query};
+use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, list_all};
 use crate::clock::Clock;
 use crate::record::{RemoteId, Target};
 use crate::snapshot::{OWNERS, SyncedRecord};
@@ -61,7 +61,7 @@ impl Mirror {
             mirror.fields.clone_from(&wanted.fields);
         }
         mirror
-            .pull_entities(client, store, wanted, Listing::new(store, target, since, clock.now()))
+            .pull_entities(client, store, wanted, Listing::new(store, target, since, clock))
             .await
             .map_err(fail(what))?;
         Ok(mirror)
@@ -72,7 +72,7 @@ impl Mirror {
         let since = self.last.watermark;
         let wanted = PullSet::new(self.target, [], SignedDuration::ZERO);
         let what = what(self.target);
-        self.pull_entities(client, store, &wanted, Listing::new(store, self.target, since, clock.now()))
+        self.pull_entities(client, store, &wanted, Listing::new(store, self.target, since, clock))
             .await
             .map_err(|kind| Error { what, kind })
     }
@@ -91,8 +91,7 @@ impl Mirror {
     }
 
     async fn pull_locations(&mut self, client: &Client) -> Result<(), ErrorKind> {
-        let query = Query::default().limit(client.page_size());
-        let locations: Option<Vec<Location>> = none_by_404(client.send(Api::<Location>::root().list(&query)).await)?;
+        let locations: Option<Vec<Location>> = list_all(client).await?;
         self.last.locations = counted(&locations, self.last.locations)?;
         let locations = locations.unwrap_or_default();
         self.locations = Locations::of(&locations);
@@ -110,10 +109,11 @@ impl Mirror {
         let (date, not_found) = if target == Target::Holder {
             let mut pages = Vec::new();
             let date = self.list_holders(client, store, &wanted.certifications, |_, page| pages.push(page)).await?;
-            pages.into_iter().for_each(|page| self.take(store, page, &mut seen));
+            pages.into_iter().for_each(|page| self.take((client, store), page, &mut seen));
             (date, false)
         } else {
-            let walked = Remote::walk(client, target, seen.since, |page| self.take(store, page, &mut seen)).await?;
+            let walked =
+                Remote::walk(client, target, seen.since, |page| self.take((client, store), page, &mut seen)).await?;
             (walked.date, walked.listed_nothing_by_404)
         };
         if let Some(error) = seen.failure {
@@ -134,7 +134,9 @@ impl Mirror {
     }
 
     /// Lays one page over what is stored.
-    fn take(&mut self, store: &Store, page: Vec<Remote>, seen: &mut Listing<'_>) {
+    fn take(&mut self, (client, store): (&Client, &Store), page: Vec<Remote>, seen: &mut Listing<'_>) {
+        // By now an answer has shown the service's clock.
+        seen.present = client.cautious_now(seen.clock);
         for shown in page {
             seen.newest = seen.newest.max(shown.modified_at());
             if seen.whole {
@@ -168,7 +170,7 @@ impl Mirror {
         }
         // A list may show for a while what was removed.
         let removal = Removal::of(store, self.target, id)?;
-        Ok(removal.is_none_or(|removal| seen.now.duration_since(removal.at).abs() >= REMOVED_SHOWS))
+        Ok(removal.is_none_or(|removal| seen.present.duration_since(removal.at).abs() >= REMOVED_SHOWS))
     }
 
     /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
@@ -228,7 +230,10 @@ impl Mirror {
 /// What a pull has seen so far.
 struct Listing<'s> {
     since: Option<Timestamp>,
+    clock: &'s Clock,
     now: Timestamp,
+    /// The same where this machine's clock is not far ahead of the service's.
+    present: Timestamp,
     whole: bool,
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
@@ -239,10 +244,21 @@ struct Listing<'s> {
 }
 
 impl<'s> Listing<'s> {
-    fn new(store: &'s Store, target: Target, since: Option<Timestamp>, now: Timestamp) -> Self {
+    fn new(store: &'s Store, target: Target, since: Option<Timestamp>, clock: &'s Clock) -> Self {
+        let now = clock.now();
         // The holders of a certification come as a whole each time.
         let whole = since.is_none() || target == Target::Holder;
-        Self { since, now, whole, listed: BTreeSet::new(), newest: None, rows: store.bulk_load(), failure: None }
+        Self {
+            since,
+            clock,
+            now,
+            present: now,
+            whole,
+            listed: BTreeSet::new(),
+            newest: None,
+            rows: store.bulk_load(),
+            failure: None,
+        }
     }
 }
 

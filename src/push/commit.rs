@@ -150,7 +150,7 @@ impl Push<'_> {
         }
         if change.wish.leaver {
             known.gone.get_or_insert_with(|| Gone::since(self.clock.now()));
-            known.left = Some(Left { at: self.clock.now(), approved: change.approved });
+            known.left = Some(Left { at: self.client.cautious_now(self.clock), approved: change.approved });
             return known;
         }
         let mapped = |field: &str| self.fields.iter().any(|known| known.name == *field);
@@ -182,7 +182,7 @@ impl Push<'_> {
         SyncedRecord::remove(&mut batch, &change.job, &change.key);
         OWNERS.remove(&mut batch, &change.target, &id);
         let removal = Removal {
-            at: self.clock.now(),
+            at: self.client.cautious_now(self.clock),
             job: change.job.clone(),
             counts: !change.approved && gone.is_none_or(|gone| gone.successor.is_none()),
             segment: change.marks.segment.clone(),

@@ -360,7 +360,7 @@ impl<'a> PartRun<'a> {
 /// Forgets removals that are too old to matter.
 pub(crate) fn prune(context: &Context<'_>) -> Result<(), Error> {
     for target in Target::ALL {
-        Removal::prune(context.store, *target, context.clock.now())?;
+        Removal::prune(context.store, *target, context.now_for_leavers())?;
     }
     Ok(())
 }

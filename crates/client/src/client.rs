@@ -224,6 +224,16 @@ impl Client {
         self.allowance.ahead()
     }
 
+    /// From how far on two clocks are apart: less is the time that an answer takes.
+    pub const CLOCKS_APART: SignedDuration = SignedDuration::from_mins(5);
+
+    /// The present by this machine's clock, or by the service's where this machine's is far ahead of it: what must not be too
+    /// early goes by this.
+    pub fn cautious_now(&self, clock: &Clock) -> Timestamp {
+        let (now, ahead) = (clock.now(), self.ahead());
+        if ahead > -Self::CLOCKS_APART { now } else { now.saturating_add(ahead).unwrap_or(Timestamp::MIN) }
+    }
+
     /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
     pub fn take_retry(&self) -> bool {
         self.allowance.take()

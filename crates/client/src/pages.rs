@@ -1,5 +1,7 @@
 //! Walking a list to its end: the one written stop rule.
 
+use std::collections::BTreeMap;
+
 use futures_util::Stream;
 use futures_util::stream::try_unfold;
 use jiff::Timestamp;
@@ -8,13 +10,16 @@ use crate::RemoteId;
 use crate::api::Api;
 use crate::client::Client;
 use crate::error::{Error, ErrorKind};
+use crate::filter::Filter;
 use crate::page::Page;
 use crate::query::Query;
-use crate::resource::{Tracked, Walkable};
+use crate::resource::{Filterable, Limited, Placed, Root, Tracked, Walkable};
 
 /// The most pages that a walk reads; with pages of 100 that is two million entities.
 const PAGES_MAX: u32 = 20_000;
 
+/// A list of fewer was not cut at a limit.
+const CUT_MIN: usize = 50;
 /// A page is not divided below this after a time-out.
 const PAGE_SIZE_MIN: u32 = 50;
 /// By how much a page is divided that took too long.
@@ -141,6 +146,45 @@ pub async fn walk<R: Walkable + Tracked>(
         visit(page);
     }
     Ok(pages.walked())
+}
+
+/// Lists all of what can't be ordered; `None` where the service says 404 at once, which is nothing or a fault (law 1).
+///
+/// A service may cut a list at a limit of its own without saying so: after a part of fifty entities or more, what lies
+/// behind its highest id is asked for. Where more comes and the part before was not in order of id, it is unknown what was
+/// left out, and that is an error.
+pub async fn list_all<R>(client: &Client) -> Result<Option<Vec<R>>, Error>
+where
+    R: Filterable + Limited + Placed<Scope = Root>,
+{
+    let mut all: BTreeMap<RemoteId, R> = BTreeMap::new();
+    let (mut cursor, mut was_ordered) = (None, true);
+    for _ in 0..PAGES_MAX {
+        let mut query = Query::<R>::default().limit(client.page_size());
+        if let Some(cursor) = cursor {
+            query = query.filter(Filter::default().id_above(cursor));
+        }
+        let part = match client.send(Api::<R>::root().list(&query)).await {
+            Ok(answered) => answered.value,
+            Err(error) if error.code() == Some(404) && cursor.is_none() => return Ok(None),
+            Err(error) if error.code() == Some(404) => break,
+            Err(error) => return Err(error),
+        };
+        let is_ordered = part.is_sorted_by_key(|one| one.id());
+        let (count, known) = (part.len(), all.len());
+        all.extend(part.into_iter().map(|one| (one.id(), one)));
+        let is_more = all.len() > known;
+        if cursor.is_some() && is_more && !was_ordered {
+            let rule =
+                "a list that is longer than one answer is not in order of id, so it is unknown what it leaves out";
+            return Err(Error::new(R::LIST.name, ErrorKind::Lying { rule }));
+        }
+        if !is_more || count < CUT_MIN.min(client.page_size() as usize) {
+            break;
+        }
+        (cursor, was_ordered) = (all.last_key_value().map(|(id, _)| *id), is_ordered);
+    }
+    Ok(Some(all.into_values().collect()))
 }
 
 fn failed<R: Walkable>(kind: ErrorKind) -> Error {

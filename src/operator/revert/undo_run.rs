@@ -173,7 +173,7 @@ fn judged(
         changes.extend(takeback.change(&key, &ground, &mut untouched)?);
     }
     let index = Index::load(store, &job.name)?;
-    let (base, lately) = left_lately(store, job.mapping.target, &job.name, &index, context.clock.now())?;
+    let (base, lately) = left_lately(context, job.mapping.target, &job.name, &index)?;
     let verdicts = held::verdicts(store, &job.name)?;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
     segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::memberships::{Memberships, Standing};
 use super::organization_transfers;
@@ -14,6 +14,7 @@ use crate::plan::{
 };
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
+use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{
@@ -277,14 +278,13 @@ impl LeaverDetector<'_> {
 /// What the limits of a job are measured against, without those who have left and stay at the service; and by segment,
 /// the people who left without an approval in the last 24 hours.
 pub(crate) fn left_lately(
-    store: &Store,
+    context: &Context<'_>,
     target: Target,
     job: &JobName,
     index: &Index,
-    now: Timestamp,
 ) -> Result<(Base, Vec<RowMetadata>), store::Error> {
-    let lately =
-        |at: Timestamp, approved: bool| !approved && now.duration_since(at).abs() < SignedDuration::from_hours(24);
+    let store = context.store;
+    let lately = |at: Timestamp, approved: bool| !approved && context.was_lately(at);
     let mut marks = Vec::new();
     for (_, removal) in Removal::list(store, target)? {
         if removal.job == *job && lately(removal.at, !removal.counts) {

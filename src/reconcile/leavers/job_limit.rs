@@ -93,13 +93,13 @@ fn share_updates(job: &Job, all: &mut [PartDraft]) {
 
 fn share_leavers(context: &Context<'_>, job: &Job, all: &mut [PartDraft]) -> Result<(), Error> {
     let store = context.store;
-    let (now, now_for_leavers) = (context.clock.now(), context.now_for_leavers());
+    let now_for_leavers = context.now_for_leavers();
     let mut people = BTreeSet::new();
     let released = released(job, all);
     let mut base = Base::default();
     for part in all.iter() {
         let index = Index::load(store, part.job())?;
-        let (own, _) = left_lately(store, part.target(), part.job(), &index, now)?;
+        let (own, _) = left_lately(context, part.target(), part.job(), &index)?;
         // Who left altogether lost their memberships too.
         base.removed = base.removed.max(own.removed);
         if *part.job() == job.name {

@@ -26,16 +26,18 @@ pub struct Context<'a> {
     pub watch: &'a dyn RunObserver,
 }
 
-/// From how far on two clocks are apart: less is the time that an answer takes. The service's times are compared with each other
-/// only, save where [`Context::now_for_leavers`] needs them.
-pub(crate) const APART: SignedDuration = SignedDuration::from_mins(5);
-
 impl Context<'_> {
-    /// The present for those who leave: by this machine's clock, or by the service's where this machine's is far ahead of it.
-    /// One of several machines whose clock is wrong must not end a grace that has hardly begun.
+    /// The present for those who leave. The service's times are compared with each other only, save here: one of several
+    /// machines whose clock is wrong must not end a grace that has hardly begun.
     pub(crate) fn now_for_leavers(&self) -> Timestamp {
-        let (now, ahead) = (self.clock.now(), self.client.ahead());
-        if ahead > -APART { now } else { now.saturating_add(ahead).unwrap_or(Timestamp::MIN) }
+        self.client.cautious_now(self.clock)
+    }
+
+    /// Whether a time that a machine wrote down lies within a day of the present. Where this machine's clock is far ahead, it may
+    /// have written that by the same clock, or another machine by one that is right: both count.
+    pub(crate) fn was_lately(&self, at: Timestamp) -> bool {
+        let nows = [self.clock.now(), self.now_for_leavers()];
+        nows.into_iter().any(|now| now.duration_since(at).abs() < SignedDuration::from_hours(24))
     }
 }
 

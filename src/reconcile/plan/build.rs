@@ -213,7 +213,7 @@ impl<'a> Inputs<'a> {
         if let Some(present) = attendance.complete.as_ref().ok().filter(|_| judges) {
             detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
         }
-        let (base, lately) = left_lately(store, job.mapping.target, &job.name, index, now)?;
+        let (base, lately) = left_lately(context, job.mapping.target, &job.name, index)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;

@@ -9,7 +9,6 @@ use jiff::SignedDuration;
 use crate::api::Client;
 use crate::config::Job;
 use crate::push::{Drained, Outcome};
-use crate::reconcile::model::context::APART;
 use crate::reconcile::model::error::Error;
 use crate::record::Key;
 use crate::snapshot::SyncedRecord;
@@ -59,7 +58,7 @@ fn credential(throttled: u64) -> Option<String> {
 
 fn clocks(ahead: SignedDuration) -> Option<String> {
     let which = match ahead {
-        ahead if ahead.abs() < APART => return None,
+        ahead if ahead.abs() < Client::CLOCKS_APART => return None,
         ahead if ahead.is_negative() => "ahead of",
         _ => "behind",
     };

@@ -1,5 +1,8 @@
 //! What a limit held and a person left open waits for a decision of its own, whatever runs come in between.
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
+
 use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -112,4 +115,22 @@ fn law_6_a_removal_that_waits_is_not_carried_out_once_the_person_has_another_key
     assert!(ran.reason().contains("is not removed: the person is key K66"), "{ran:?}");
     assert!(world.held_as(6).is_some(), "{ran:?}");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+/// Who left is counted for a day by whichever clock wrote it down: one that is far ahead ends that day no earlier.
+#[test]
+fn fault_60_a_machine_whose_clock_is_a_day_ahead_removes_no_more_than_the_limit_of_a_day() {
+    let rest = format!("{LEAVE_AT_ONCE}[job.guard]\nmax_leavers = 3\nmax_missing = \"off\"\n");
+    let right = Clock::fixed("2027-03-05T10:00:00Z".parse().unwrap());
+    for (first, then) in [(25, 25), (0, 25), (25, 0)] {
+        let ahead = |hours| Clock::fixed(right.now() + SignedDuration::from_hours(hours));
+        let world = World::at(&right, Config::rest(&rest));
+        world.csv(people(0..40));
+        assert_eq!(world.sync_at(&right).counts.created, 40);
+        world.csv(people(3..40));
+        assert_eq!(world.sync_at(&ahead(first)).counts.deleted, 3);
+        world.csv(people(6..40));
+        let ran = world.sync_at(&ahead(then));
+        assert_eq!((ran.counts.deleted, ran.counts.held), (0, 3), "{first} {then}: {:?}", ran.reasons);
+    }
 }

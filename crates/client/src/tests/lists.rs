@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::server::{Reply, Seen, Server, answer, client, json, ticking};
-use crate::{Api, Error, ErrorKind, Location, Options, Query, Staff, Walked, walk};
+use crate::{Api, Error, ErrorKind, Location, Options, Query, Staff, Walked, list_all, walk};
 
 /// A service that holds the ids 1 to `count` and answers at most `clamp` of them.
 fn people(seen: &Seen, count: u32, clamp: u32) -> Reply {
@@ -161,4 +161,46 @@ async fn law_1_a_plain_list_that_says_404_is_an_error() {
     let server = Server::start(|_, _| json(404, "")).await;
     let error = server.client().send(Api::<Location>::root().list(&Query::default())).await.unwrap_err();
     assert_eq!(error.code(), Some(404));
+}
+
+/// The ids of a list that has no order, and how often it was asked; or the rule that it broke.
+async fn listed(answer: impl Fn(u32) -> Option<Vec<u32>> + Send + Sync + 'static) -> Result<(Vec<i32>, usize), String> {
+    let server = Server::start(move |seen, _| {
+        assert!(!seen.line.contains("order="), "{}", seen.line);
+        let above = seen
+            .line
+            .split_once("q=id%3E")
+            .map_or(0, |(_, rest)| rest.split(['&', ' ']).next().unwrap().parse().unwrap());
+        match answer(above) {
+            None => json(404, "{}"),
+            Some(ids) => {
+                let all: Vec<String> = ids.iter().map(|id| format!("{{\"id\":{id}}}")).collect();
+                json(200, &format!("[{}]", all.join(",")))
+            }
+        }
+    })
+    .await;
+    match list_all::<Location>(&server.client()).await {
+        Ok(all) => {
+            let ids = all.map(|all| all.iter().map(|one| one.id.get()).collect()).unwrap_or_default();
+            Ok((ids, server.calls().len()))
+        }
+        Err(error) => Err(error.kind.to_string()),
+    }
+}
+
+#[tokio::test]
+async fn law_1_a_list_without_an_order_is_read_to_its_end_however_the_service_cuts_it() {
+    let all = |count: i32| (1..=count).collect::<Vec<i32>>();
+    let cut_at = |clamp: usize| move |above: u32| Some((above + 1..=130).take(clamp).collect());
+    assert_eq!(listed(cut_at(100)).await, Ok((all(130), 2)));
+    assert_eq!(listed(cut_at(60)).await, Ok((all(130), 3)), "a limit of the service's own");
+    assert_eq!(listed(|above| Some((above + 1..=100).collect())).await, Ok((all(100), 2)));
+    assert_eq!(listed(|above| if above < 100 { Some((1..=100).collect()) } else { None }).await, Ok((all(100), 2)));
+    assert_eq!(listed(|_| Some((1..=100).collect())).await, Ok((all(100), 2)), "the filter was ignored");
+    assert_eq!(listed(|_| Some((1..=49).rev().collect())).await, Ok((all(49), 1)), "so few are whole");
+    assert_eq!(listed(|_| None).await, Ok((Vec::new(), 1)));
+    let by_name = |above: u32| Some(if above == 0 { (31..=130).rev().collect() } else { vec![131] });
+    let error = listed(by_name).await.unwrap_err();
+    assert!(error.contains("not in order of id"), "{error}");
 }

@@ -11,7 +11,7 @@ use super::finding::{Finding, Verdict};
 use super::{finding, units};
 use crate::api::{
     self, Api, BudgetPlace, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership,
-    Organization, Query, Staff, Walkable,
+    Organization, Query, Staff, Walkable, list_all,
 };
 use crate::approvals;
 use crate::cli::args::CheckArgs;
@@ -401,10 +401,8 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
     }
     let mut fields = config.parts().flat_map(|part| part.mapping.fields.keys().map(|name| (part.mapping.target, name)));
     if fields.any(|(target, name)| is_place(target, name)) {
-        let query = Query::default().limit(client.page_size());
-        let answered = client.send(Api::<Location>::root().list(&query)).await;
-        findings.push(match answered {
-            Ok(answered) => known(places, answered.value),
+        findings.push(match list_all(&client).await {
+            Ok(locations) => known(places, locations.unwrap_or_default()),
             Err(error) => Finding::new(LOCATIONS, Verdict::Wrong, chain(&error)),
         });
     }
