@@ -1,6 +1,6 @@
 //! What is kept of dropped files, and how long.
 
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::plan::LeaverAction;
 use crate::push::ECHOES;
 use crate::queue;
@@ -32,9 +32,10 @@ pub(crate) fn tidy(context: &Context<'_>, job: &Job, staging: &Staging) -> Resul
 }
 
 /// Whether something is left to do though no file waits: what was held, released, refused or not delivered, people who
-/// are gone and not removed yet, rows that come to something else on a later day.
+/// are gone and not removed yet, rows that come to something else on a later day or once something else is mended.
 pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
-    if is_sendable(store, job)? || JobState::load(store, &job.name)?.inbox.is_unjudged() {
+    let inbox = JobState::load(store, &job.name)?.inbox;
+    if is_sendable(store, job)? || inbox.is_unjudged() || (job.mode == Mode::Full && inbox.is_unfinished()) {
         return Ok(true);
     }
     for part in job.parts() {

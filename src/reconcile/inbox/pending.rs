@@ -9,6 +9,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
 use ::csv::WriterBuilder;
+use jiff::Timestamp;
 use tempfile::TempDir;
 
 use super::cleanup::{is_open, is_sendable};
@@ -89,12 +90,19 @@ pub(crate) async fn run(
     narrow: &KeyFilter,
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
+    let mut looks_again = false;
     let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
         PendingWork::Nothing => match repeated(context, job, narrow)? {
-            Some((last, _copy)) => attempt(context, &last, mirrors, narrow, &begun).await,
+            Some((last, _copy)) => {
+                looks_again = true;
+                attempt(context, &last, mirrors, narrow, &begun).await
+            }
             None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
         },
-        PendingWork::Last(last, _) => attempt(context, &last, mirrors, narrow, &begun).await,
+        PendingWork::Last(last, _) => {
+            looks_again = true;
+            attempt(context, &last, mirrors, narrow, &begun).await
+        }
         PendingWork::Rowless(rowless) => {
             let before = JobState::load(context.store, &job.name)?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
@@ -105,8 +113,8 @@ pub(crate) async fn run(
             as_before(context, job, mirrors, report)?
         }
     };
-    if !narrow.is_narrow() && report.status != Status::Failed && report.details.judged {
-        judged(context, job)?;
+    if looks_again && !narrow.is_narrow() && report.status != Status::Failed {
+        looked_at(context, job, &report)?;
     }
     staging
         .drop_copy()
@@ -116,18 +124,33 @@ pub(crate) async fn run(
     Ok(report)
 }
 
-/// Notes that the last file said who leaves.
-fn judged(context: &Context<'_>, job: &Job) -> Result<(), Error> {
+/// Notes what became of the last file when it was looked at again.
+fn looked_at(context: &Context<'_>, job: &Job, report: &Report) -> Result<(), Error> {
     let mut state = JobState::load(context.store, &job.name)?;
-    if let Some(last) = state.inbox.past.last_mut().filter(|last| last.unjudged) {
-        last.unjudged = false;
-        state.save(context.store, &job.name)?;
+    let listed = listed_at(context.store, job)?;
+    if let Some(last) = state.inbox.past.last_mut() {
+        let before = last.clone();
+        last.unjudged &= !report.details.judged;
+        last.unfinished = report.details.unfinished;
+        last.listed = listed;
+        if *last != before {
+            state.save(context.store, &job.name)?;
+        }
     }
     Ok(())
 }
 
+/// When the service was last listed as a whole, of all that a job looks at.
+pub(crate) fn listed_at(store: &Store, job: &Job) -> Result<Option<Timestamp>, Error> {
+    let mut listed = None;
+    for target in needed(job) {
+        listed = listed.max(Mirror::stored(store, target)?.and_then(|mirror| mirror.listed_at()));
+    }
+    Ok(listed)
+}
+
 /// A job over the last file, where that counts once more though nothing of it is open: where a whole listing of the service is
-/// due, which alone shows who was removed or edited there.
+/// due, which alone shows who was removed or edited there, or was made for another job.
 pub(crate) fn repeated(
     context: &Context<'_>,
     job: &Job,
@@ -135,11 +158,12 @@ pub(crate) fn repeated(
 ) -> Result<Option<(Job, Option<TempDir>)>, Error> {
     let state = JobState::load(context.store, &job.name)?;
     let counts = |past: &&Past| !past.doubted && past.mapping == staleness::as_before(job);
-    if narrow.is_narrow() || job.mode != Mode::Full || state.inbox.past.last().filter(counts).is_none() {
+    let Some(last) = state.inbox.past.last().filter(counts) else { return Ok(None) };
+    if narrow.is_narrow() || job.mode != Mode::Full {
         return Ok(None);
     }
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    let mut due = state.inbox.is_unjudged();
+    let mut due = state.inbox.is_unjudged() || last.listed < listed_at(context.store, job)?;
     for target in needed(job) {
         let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(None) };
         due |= mirror.listed_at().is_some_and(|at| now.duration_since(at) >= full_pull);

@@ -223,6 +223,8 @@ impl<'a> InboxRun<'a> {
             read: begun.started,
             doubted: doubt.is_some(),
             unjudged: reads == Reads::Earlier,
+            unfinished: report.details.unfinished,
+            listed: pending::listed_at(self.context.store, self.job)?,
         };
         let past = (shelf == Destination::Processed).then_some((past, doubt));
         let settled = file_report::settled(&report);

@@ -82,6 +82,8 @@ mod tests {
             read: modified,
             doubted: false,
             unjudged: false,
+            unfinished: false,
+            listed: None,
         }
     }
 

@@ -52,6 +52,13 @@ pub(crate) struct Past {
     /// Whether another file waited after it, so that it is not judged who is missing from it.
     #[serde(default)]
     pub(crate) unjudged: bool,
+    /// Whether a row of it comes to something else on a later day, or once something is mended that is not in it: it is looked at
+    /// again.
+    #[serde(default)]
+    pub(crate) unfinished: bool,
+    /// The last whole listing of the service that it was compared with.
+    #[serde(default)]
+    pub(crate) listed: Option<Timestamp>,
 }
 
 /// A file of which something is open.
@@ -77,6 +84,11 @@ impl InboxState {
     /// Whether it is not judged who is missing from the last file. One that may be old is judged by a person.
     pub(crate) fn is_unjudged(&self) -> bool {
         self.past.last().is_some_and(|last| last.unjudged && !last.doubted)
+    }
+
+    /// Whether the last file is to be looked at again.
+    pub(crate) fn is_unfinished(&self) -> bool {
+        self.past.last().is_some_and(|last| last.unfinished)
     }
 
     /// Forgets by what files would be known again.

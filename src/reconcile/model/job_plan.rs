@@ -30,6 +30,8 @@ pub struct JobPlan {
     pub doubt: Option<String>,
     /// Which lookups nothing was taken from, and which fields stay as they are for that.
     pub lost: Vec<String>,
+    /// Whether a row comes to something else on a later day, or once something is mended that is not in the source.
+    pub unfinished: bool,
     /// Records of the source.
     pub records: u64,
     /// Records that need nothing.
@@ -85,6 +87,7 @@ impl JobPlan {
             incomplete: Vec::new(),
             doubt: None,
             lost: Vec::new(),
+            unfinished: false,
             records: 0,
             unchanged: 0,
             matched_by: BTreeMap::new(),
@@ -137,6 +140,7 @@ impl JobPlan {
             incomplete: Vec::new(),
             doubt: None,
             lost: Vec::new(),
+            unfinished: false,
             ..self
         }
     }

@@ -362,6 +362,9 @@ impl<'a> Inputs<'a> {
         let (store, name) = (self.store(), self.job().name.clone());
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
+        // What the service does not have, or a lookup, may be there another time.
+        let waits_for_others = !(classified.rejected.is_empty() && classified.bad_values.is_empty());
+        let unfinished = read.unfinished || waits_for_others;
         let rejected = by_line(read.rejected, classified.rejected);
         // Who was approved to be the same person is doubted no more.
         let mut doubtful = classified.doubtful;
@@ -405,6 +408,7 @@ impl<'a> Inputs<'a> {
             moving: transfers.waits,
             notes,
             drift: classified.drift,
+            unfinished,
             updates: StateUpdates {
                 mapping_settled,
                 copies: Some(copies),

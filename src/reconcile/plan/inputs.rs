@@ -260,6 +260,7 @@ impl<'a> Inputs<'a> {
             rows,
             bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
             notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
+            unfinished: !self.lost.is_empty() || self.rows.early_keys().next().is_some(),
             lost: self.lost,
             updates: StateUpdates {
                 mapping: self.fingerprint,

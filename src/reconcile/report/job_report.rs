@@ -87,6 +87,8 @@ pub struct Details {
     pub preempted: bool,
     /// Whether its reasons name the file that was read.
     pub names_file: bool,
+    /// Whether a row comes to something else on a later day, or once something is mended that is not in the source.
+    pub unfinished: bool,
     /// What those who dropped the file can do about it, where nothing of it could be used.
     pub note: Option<FileNote>,
 }
@@ -142,6 +144,7 @@ impl Report {
             && self.missed.is_empty()
             && self.parked.is_empty()
             && self.held.is_empty()
+            && !self.details.unfinished
     }
 
     /// The report of a job that had nothing to read.
@@ -160,6 +163,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.interrupted = parts.iter().any(|part| part.drained.stopped == Some(StopReason::Interrupted));
     report.rejections = once(&parts, |plan| &plan.rejected).into_iter().cloned().collect();
     report.bad_values = once(&parts, |plan| &plan.bad_values).into_iter().cloned().collect();
+    report.details.unfinished = parts.iter().any(|part| part.plan.unfinished);
     let mut notes: Vec<String> = Vec::new();
     for Part { plan, drained, parked, held, notes: of_run, .. } in parts {
         let is_own = plan.target == job.mapping.target;
@@ -202,6 +206,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
             report.details = Details {
                 preempted: false,
                 names_file: false,
+                unfinished: report.details.unfinished,
                 note: None,
                 rows: plan.rows,
                 confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),

@@ -191,3 +191,82 @@ fn what_waits_of_someone_is_for_nothing_once_their_last_day_has_passed() {
     }
     assert_eq!(world.sync_at(&clock).counts.held, 0, "nothing waits of them");
 }
+
+/// The state of one clock: the service's and this machine's.
+fn at(clock: &Clock, job: &str, header: &str, first: impl AsRef<[u8]>) -> World {
+    let config = Config { job: Config::default().job + job, source: "settle = \"0s\"\n".into(), ..Config::default() };
+    let world = inbox_of(World::at(clock, config));
+    Inbox(&world).drop("a.csv", [header.as_bytes(), first.as_ref()].concat());
+    world
+}
+
+#[test]
+fn law_8_who_is_to_begin_later_begins_though_no_other_row_waits_for_a_day_and_no_file_comes() {
+    let clock = Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap());
+    let header = "Employee No,Name,Email,Title,Start\n";
+    let dated = |number: usize, start: &str| format!("{},{start}\n", row(number, "Clerk").trim_end());
+    let rows = (1..6).map(|number| dated(number, "")).collect::<String>() + &dated(6, "2027-03-05");
+    let world = at(&clock, "active_from = \"{{ start }}\"\n", header, &rows);
+    let run = |hours| {
+        clock.advance(SignedDuration::from_hours(hours));
+        world.sync_at(&clock).counts.created
+    };
+    assert_eq!([run(0), run(1), run(24)], [5, 0, 0]);
+    let day = run(24);
+    assert_eq!((day, run(1)), (1, 0));
+    assert!(world.held_as(6).is_some());
+    assert_eq!(Inbox(&world).kept(), [] as [String; 0], "nothing of it is open any more");
+
+    // And the same file once more is read where a row of it waited.
+    Inbox(&world).drop("b.csv", header.to_owned() + &rows + &dated(7, "2027-03-08"));
+    assert_eq!(run(0), 0);
+    clock.advance(SignedDuration::from_hours(72));
+    Inbox(&world).drop("c.csv", header.to_owned() + &rows + &dated(7, "2027-03-08"));
+    assert_eq!(run(0), 1);
+}
+
+#[test]
+fn what_the_service_lacked_is_looked_for_again_though_no_file_comes() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    let config = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(&config.replace("[job.map]\n", "[job.map]\nlocation = \"{{ title }}\"\n"));
+    Inbox(&world).drop("a.csv", people(1..4));
+    assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
+    for _ in 0..2 {
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.writes(), (0, 0, 0));
+        assert!(ran.reason().contains("3 values could not be used"), "it is said as long as it is so: {ran:?}");
+    }
+    world.service().put("location", json!({"name": "Clerk"}));
+    assert_eq!(world.sync().expect(0).writes(), (0, 3, 0));
+    assert!(world.staff().iter().all(|one| one["location"]["name"] == "Clerk" || one["location"] == "Clerk"));
+    assert_eq!(Inbox(&world).kept(), [] as [String; 0]);
+}
+
+/// A whole listing shows who was removed at the service; that one job had it made is no reason for another not to look.
+#[test]
+fn each_of_several_inboxes_on_one_target_puts_right_who_was_removed_at_the_service() {
+    let clock = Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap());
+    let one = |name: &str| Config {
+        name: name.into(),
+        path: name.into(),
+        source: "settle = \"0s\"\n".into(),
+        ..Config::default()
+    };
+    let mut config = one("north").and(&one("south"));
+    config.state = "full_pull = \"24h\"\n".into();
+    let world = World::at(&clock, config);
+    for (job, numbers) in [("north", 1..6), ("south", 11..16)] {
+        std::fs::create_dir(world.dir().join(job)).unwrap();
+        world.put(&format!("{job}/a.csv"), people(numbers).as_bytes());
+    }
+    let made = || world.sync_all_at(&clock).iter().map(|report| report.counts.created).sum::<u64>();
+    assert_eq!(made(), 10);
+    for number in [3, 13] {
+        let id = world.held_as(number).unwrap()["id"].as_i64().unwrap();
+        assert!(world.service().remove("staff", id));
+    }
+    clock.advance(SignedDuration::from_hours(25));
+    assert_eq!(made(), 2);
+    assert_eq!((world.staff().len(), made()), (10, 0));
+}
