@@ -41,6 +41,15 @@ pub struct Bound<'m> {
     lost: u128,
 }
 
+/// What a row that does not count yet will be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LaterRow {
+    /// Its result from its first day on.
+    pub mapped: Mapped,
+    /// The first day on which its person is gone again.
+    pub gone_from: Option<Date>,
+}
+
 /// A row as it is read on some day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -50,6 +59,8 @@ pub struct Reading {
     pub marks: RowMetadata,
     /// Whose row does not count yet: they are not to be made, and not gone either.
     pub early: Option<Key>,
+    /// What it will be then.
+    pub later: Option<Box<LaterRow>>,
     /// The first day on which the same row has another result.
     pub due: Option<Date>,
     /// The last day on which the row counted, where it has passed.
@@ -65,7 +76,8 @@ impl Reading {
     }
 
     fn plain(mapped: Mapped) -> Self {
-        Self { mapped, marks: RowMetadata::default(), early: None, due: None, past: None, bad_values: Vec::new() }
+        let (marks, bad_values) = Default::default();
+        Self { mapped, marks, early: None, later: None, due: None, past: None, bad_values }
     }
 
     /// Whose row it is, where that could be read.
@@ -225,14 +237,18 @@ impl<'m> Bound<'m> {
         let Marked { marks, from, until, mut bad_values } = marked;
         let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
         let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
+        let gone_from = until.and_then(|day| day.tomorrow().ok());
+        let mut later = None;
         let (mapped, early, due) = if is_past(until) {
             (Mapped::Left(key), None, None)
         } else if is_ahead(from) {
+            let mapped = self.record(seen, key.clone(), &mut Vec::new());
+            later = Some(Box::new(LaterRow { mapped, gone_from }));
             (Mapped::Dropped, Some(key), from)
         } else {
-            (self.record(seen, key, &mut bad_values), None, until.and_then(|day| day.tomorrow().ok()))
+            (self.record(seen, key, &mut bad_values), None, gone_from)
         };
-        Reading { mapped, marks, early, due, past: until.filter(|_| is_past(until)), bad_values }
+        Reading { mapped, marks, early, later, due, past: until.filter(|_| is_past(until)), bad_values }
     }
 
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.

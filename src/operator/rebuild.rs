@@ -19,6 +19,7 @@ use crate::push::ECHOES;
 use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::kept_record::LATER;
 use crate::record::Action;
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
@@ -94,6 +95,8 @@ fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::E
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;
+    // No later file says it again.
+    old.carry(&LATER, &mut batch, |_, _, _| true)?;
     for job in undecided {
         JobState { partly_decided: true, ..JobState::default() }.put(&mut batch, &job);
     }

@@ -53,6 +53,8 @@ keyspaces! {
     Queue = b'q', ByKey;
     /// By job and key: changes that wait for a decision.
     Held = b'h', ByKey;
+    /// By job and key: what files of changes said that counts another time.
+    Later = b'l', ByKey;
     /// By job and key: what was decided about a held change.
     Decision = b'd', ByKey;
     /// By collection and id: whose presence a PUT echoed that was not compared since (law 10).

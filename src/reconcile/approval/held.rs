@@ -11,8 +11,8 @@ use crate::queue::{self, Undo};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata, Values};
-use crate::snapshot::Day;
+use crate::reconcile::model::kept_record::KeptRecord;
+use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -51,19 +51,6 @@ pub struct PendingApproval {
     /// What is held instead once a person rejects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Box<Self>>,
-}
-
-/// A record of an earlier file.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct KeptRecord {
-    /// The mapping by which it was made: by another one it would be another record.
-    pub(crate) mapping: String,
-    pub(crate) fields: Values,
-    #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
-    pub(crate) marks: RowMetadata,
-    /// The day from which on its person is gone, where the row names a last one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) gone_from: Option<Day>,
 }
 
 /// The held changes of a job, by key.
@@ -260,12 +247,12 @@ pub(crate) fn prune(
 
 impl KeptRecord {
     /// What the read said of a key.
-    fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
+    pub(crate) fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
         let Some(row) = prepared.updates.digests.row(key) else { return Ok(None) };
         let (Record { fields, .. }, marks) = row.open(&prepared.spill)?;
         let updates = &prepared.updates;
         let gone_from = updates.due.get(key).copied();
-        Ok(Some(Self { mapping: updates.mapping.clone(), fields, marks, gone_from }))
+        Ok(Some(Self { mapping: updates.mapping.clone(), fields, marks, from: None, gone_from }))
     }
 }
 
@@ -354,6 +341,7 @@ mod tests {
     use crate::plan::{Change, Deltas};
     use crate::reconcile::model::testing;
     use crate::record::Value;
+    use crate::record::{RowMetadata, Values};
 
     const KEYS: usize = 5;
 

@@ -18,6 +18,7 @@ use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
+use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::record::{Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Day, Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
@@ -44,8 +45,21 @@ pub(crate) struct CollectedRows {
     early: Vec<(u64, Key, Date)>,
     /// Whose records are those of earlier files.
     pub(crate) earlier: BTreeSet<Key>,
+    /// What is kept for a later day, or no longer.
+    pub(crate) later: LaterRecords,
     /// What few candidates have, by their entries in the spill.
     rare: BTreeMap<SpillOffset, Rare>,
+}
+
+/// What a file of changes says that counts another time.
+#[derive(Default)]
+pub(crate) struct LaterRecords {
+    /// Records of this file that count from a later day on.
+    pub(crate) begun: Vec<(Key, KeptRecord)>,
+    /// Keys of which something is kept that this read took up, or this file replaced.
+    pub(crate) ended: BTreeSet<Key>,
+    /// How many can't be used, since they were read by another mapping.
+    pub(crate) unusable: usize,
 }
 
 impl CollectedRows {
@@ -102,6 +116,9 @@ pub(crate) struct Collector<'a> {
     present: Present,
     /// Whose records are those of earlier files.
     earlier: BTreeSet<Key>,
+    later: LaterRecords,
+    /// The mapping by which records are kept.
+    mapping: String,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
     read: Option<Read>,
@@ -122,6 +139,8 @@ impl<'a> Collector<'a> {
             early_rows: Vec::new(),
             rejected: Vec::new(),
             earlier: BTreeSet::new(),
+            later: LaterRecords::default(),
+            mapping: String::new(),
             present: Present::none(index),
             lines: vec![0; index.len()],
             read: None,
@@ -138,6 +157,7 @@ impl<'a> Collector<'a> {
     ) -> Result<Self, Error> {
         let Self { job, narrow, index, .. } = self;
         let stamp = fingerprint::of_rows(job, mapping);
+        self.mapping = fingerprint::of_mapping(job, mapping);
         let today = job.day(context.now_for_leavers());
         let today_as_day = Day::of(today);
         let mut finder = RowFinder::new(index);
@@ -177,25 +197,53 @@ impl<'a> Collector<'a> {
         }
         self.read = Some(read?);
         if job.mode == Mode::Changes {
-            self.add_earlier(context.store, &fingerprint::of_mapping(job, mapping), today_as_day)?;
+            self.add_earlier(context.store, today_as_day)?;
         }
         Ok(self)
     }
 
-    /// Adds what earlier files of changes said and what could not be decided on, where this one does not say something else.
-    /// A record whose last day has passed says that its person is gone, as its row would.
-    fn add_earlier(&mut self, store: &Store, mapping: &str, today: Option<Day>) -> Result<(), Error> {
+    /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
+    /// counts from today on, and whose last day has passed. A record whose last day has passed says that its person is gone, as its
+    /// row would.
+    fn add_earlier(&mut self, store: &Store, today: Option<Day>) -> Result<(), Error> {
         let mut said: BTreeSet<&Key> = self.candidates.iter().map(|candidate| &candidate.key).collect();
         said.extend(self.left.keys().chain(&self.early));
         said.extend(self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()));
-        let is_unchanged = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0);
-        let mut records = Vec::new();
+        let has_come = |day: Day| today.is_some_and(|today| today >= day);
+        let is_said = |key: &Key| {
+            let is_unchanged = |at: usize| self.lines[at] > 0;
+            said.contains(key) || self.index.by_key(key.as_str()).is_some_and(is_unchanged)
+        };
+        let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
         HELD.each(store, &self.job.name, |key, held| {
-            let record = held.record.filter(|record| record.mapping == mapping);
-            records.extend(record.filter(|_| !said.contains(&key) && !is_unchanged(&key)).map(|record| (key, record)));
+            let record = held.record.filter(|record| record.mapping == self.mapping);
+            records.extend(record.filter(|_| !is_said(&key)).map(|record| (key, record)));
         })?;
+        let (mut ended, mut unusable) = (BTreeSet::new(), 0);
+        LATER.each(store, &self.job.name, |key, record| {
+            if !self.narrow.has(&key) {
+                return;
+            }
+            if is_said(&key) {
+                ended.insert(key);
+            } else if record.mapping != self.mapping {
+                unusable += 1;
+            } else if record.from.is_none_or(has_come) {
+                ended.insert(key.clone());
+                records.entry(key).or_insert(record);
+            }
+        })?;
+        let mut left = Vec::new();
+        for at in 0..self.index.len() {
+            let entry = self.index.entry(at);
+            let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
+            left.extend(key.filter(|key| !is_said(key) && !records.contains_key(key) && self.narrow.has(key)));
+        }
+        self.later.ended = ended;
+        self.later.unusable = unusable;
+        self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
         for (key, record) in records {
-            if record.gone_from.is_some_and(|from| today.is_some_and(|today| today >= from)) {
+            if record.gone_from.is_some_and(has_come) {
                 self.left.insert(key, Statement { line: 0, who: Values::new() });
                 continue;
             }
@@ -216,8 +264,23 @@ impl<'a> Collector<'a> {
     }
 
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
-        let Reading { mapped, marks, early, due, bad_values, .. } = reading;
+        let Reading { mapped, marks, early, later, due, bad_values, .. } = reading;
         let line = row.line;
+        if let (Some(key), Some(later)) = (&early, later)
+            && self.job.mode == Mode::Changes
+            && self.narrow.has(key)
+        {
+            // No later file says it again.
+            match later.mapped {
+                Mapped::Record(record) => {
+                    let (from, gone_from) = (due.and_then(Day::of), later.gone_from.and_then(Day::of));
+                    let (mapping, fields, marks) = (self.mapping.clone(), record.fields, marks.clone());
+                    self.later.begun.push((key.clone(), KeptRecord { mapping, fields, marks, from, gone_from }));
+                }
+                Mapped::Rejected(rejected) => self.rejected.push((line, rejected)),
+                Mapped::Left(_) | Mapped::Dropped => {}
+            }
+        }
         if let (Some(key), Some(from)) = (&early, due) {
             self.early_rows.push((line, key.clone(), from));
         }
@@ -320,6 +383,7 @@ impl<'a> Collector<'a> {
             lines: self.lines,
             early: self.early_rows,
             earlier: self.earlier,
+            later: self.later,
             rare: self.rare,
         })
     }

@@ -10,6 +10,7 @@ use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::reconcile::model::state_updates::RowIs;
 use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
@@ -231,9 +232,27 @@ impl Commit<'_> {
             waits.push((change.key, HoldReason::Outdated));
         }
         self.prune_decisions(&mut batch);
+        self.keep_later(&mut batch)?;
         state.put(&mut batch, &job.name);
         store.commit(batch)?;
         Ok(waits)
+    }
+
+    /// Keeps what files of changes said that counts another time.
+    fn keep_later(&self, batch: &mut Batch) -> Result<(), Error> {
+        let (job, updates) = (&self.job.name, &self.plan.updates);
+        for key in &updates.later_ended {
+            LATER.remove(batch, job, key);
+        }
+        for key in updates.to_mend.iter().filter(|key| self.filter.has(key)) {
+            if let Some(record) = KeptRecord::of(key, self.plan)? {
+                LATER.put(batch, job, key, &record);
+            }
+        }
+        for (key, record) in &updates.later {
+            LATER.put(batch, job, key, record);
+        }
+        Ok(())
     }
 
     fn prune_decisions(&self, batch: &mut Batch) {

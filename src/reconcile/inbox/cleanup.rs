@@ -1,5 +1,7 @@
 //! What is kept of dropped files, and how long.
 
+use jiff::Timestamp;
+
 use crate::config::{Job, Mode};
 use crate::plan::LeaverAction;
 use crate::push::ECHOES;
@@ -9,7 +11,8 @@ use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::snapshot::Index;
+use crate::reconcile::model::kept_record::LATER;
+use crate::snapshot::{Day, Index};
 use crate::source::inbox::{Folder, Swept};
 use crate::store::{self, Batch, Store};
 
@@ -41,7 +44,25 @@ pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
     for part in job.parts() {
         let index = Index::load(store, &part.name)?;
         let leave = part.leavers.action != LeaverAction::Keep;
+        if !LATER.is_empty(store, &part.name)? {
+            return Ok(true);
+        }
         if (0..index.len()).map(|at| index.entry(at)).any(|entry| entry.gone && leave || entry.due.is_some()) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether something that files of changes said counts by now, or is to be looked at again.
+pub(crate) fn has_come_due(store: &Store, job: &Job, now: Timestamp) -> Result<bool, store::Error> {
+    let today = Day::of(job.day(now));
+    let has_come = |day: Day| today.is_some_and(|today| today >= day);
+    for part in job.parts().filter(|part| part.mode == Mode::Changes) {
+        let mut is_due = false;
+        LATER.each(store, &part.name, |_, record| is_due |= record.from.is_none_or(has_come))?;
+        let index = Index::load(store, &part.name)?;
+        if is_due || (0..index.len()).any(|at| index.entry(at).due.is_some_and(has_come)) {
             return Ok(true);
         }
     }

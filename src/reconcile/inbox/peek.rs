@@ -80,7 +80,8 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     let mut arrivals = Arrivals::of(&folder, options, clock);
     let found = settled(&mut arrivals, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
     let Some((entry, taken)) = found else {
-        let rest = store.map(|store| PendingWork::of(job, store, &copy.path().join("copy"))).transpose()?;
+        let rest =
+            store.map(|store| PendingWork::of(job, (store, clock.now()), &copy.path().join("copy"))).transpose()?;
         let (job, about) = match rest {
             Some(PendingWork::Last(job, name)) => (Some(*job), format!("; this is what is open of {name}")),
             Some(PendingWork::Rowless(job)) => (Some(*job), "; this is what is left of earlier files".to_owned()),

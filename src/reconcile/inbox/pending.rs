@@ -12,7 +12,7 @@ use ::csv::WriterBuilder;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use super::cleanup::{is_open, is_sendable};
+use super::cleanup::{has_come_due, is_open, is_sendable};
 use super::staleness;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
@@ -46,7 +46,7 @@ pub(crate) enum PendingWork {
 
 impl PendingWork {
     /// Finds out what is open. `scratch` is where a file may be laid down.
-    pub(crate) fn of(job: &Job, store: &Store, scratch: &Path) -> Result<Self, Error> {
+    pub(crate) fn of(job: &Job, (store, now): (&Store, Timestamp), scratch: &Path) -> Result<Self, Error> {
         if !is_open(store, job)? {
             return Ok(Self::Nothing);
         }
@@ -61,7 +61,8 @@ impl PendingWork {
             return Ok(Self::Last(Box::new(Job { inbox, ..last }), kept_copy.name));
         }
         let found = state.found.as_ref().and_then(SourceState::file);
-        let (Some(found), true) = (found, is_sendable(store, job)?) else { return Ok(Self::Nothing) };
+        let is_due = is_sendable(store, job)? || has_come_due(store, job, now)?;
+        let (Some(found), true) = (found, is_due) else { return Ok(Self::Nothing) };
         let is_of_all = job.mode == Mode::Full;
         header(found, scratch)
             .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
@@ -91,7 +92,7 @@ pub(crate) async fn run(
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
     let mut looks_again = false;
-    let mut report = match PendingWork::of(job, context.store, &staging.copy())? {
+    let mut report = match PendingWork::of(job, (context.store, context.now_for_leavers()), &staging.copy())? {
         PendingWork::Nothing => match repeated(context, job, narrow)? {
             Some((last, _copy)) => {
                 looks_again = true;

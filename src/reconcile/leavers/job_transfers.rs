@@ -22,11 +22,12 @@ use crate::plan::{
     Change, HoldReason, LeaverAction, Match, Matcher, Writes, contradicted, is_another_person, is_named_alike,
 };
 use crate::queue;
-use crate::reconcile::approval::held::{self, KeptRecord};
+use crate::reconcile::approval::held;
 use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::kept_record::KeptRecord;
 use crate::record::{Action, Entity, Key, Record, RemoteId, Target, Values};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;

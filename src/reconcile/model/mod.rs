@@ -12,6 +12,7 @@ pub(crate) mod inbox_state;
 pub(crate) mod job_fields;
 pub(crate) mod job_plan;
 pub(crate) mod job_state;
+pub(crate) mod kept_record;
 pub(crate) mod missing_people;
 pub(crate) mod part_draft;
 pub(crate) mod plan_file_error;

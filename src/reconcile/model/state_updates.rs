@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
 use super::job_state::LookupState;
+use super::kept_record::KeptRecord;
 use super::replicas::Replicas;
 use crate::plan::{RemoteDigest, Verdict};
 use crate::record::{Key, RemoteId};
@@ -65,6 +66,11 @@ pub(crate) struct StateUpdates {
     pub(crate) outdated: BTreeMap<Key, Outdated>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(crate) judged_all: bool,
+    /// What files of changes said that counts from a later day on, and whose of that counts no more.
+    pub(crate) later: Vec<(Key, KeptRecord)>,
+    pub(crate) later_ended: BTreeSet<Key>,
+    /// Of which records of files of changes something could not be used that may be mended elsewhere.
+    pub(crate) to_mend: BTreeSet<Key>,
     /// Keys that were asked for and that neither the job nor its source knows.
     pub(crate) unknown: BTreeSet<Key>,
 }

@@ -359,11 +359,13 @@ impl<'a> Inputs<'a> {
         let taken_back = held::taking_back(self.store(), &self.job().name)?;
         let taken_back = notes::taken_back_note(taken_back, &self.job().name);
         let there = self.there(!attendance.sees_all)?;
-        let (store, name) = (self.store(), self.job().name.clone());
+        let (store, name, mode) = (self.store(), self.job().name.clone(), self.job().mode);
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
         let waits_for_others = !(classified.rejected.is_empty() && classified.bad_values.is_empty());
+        let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
+        let to_mend: BTreeSet<Key> = if mode == Mode::Changes { bad.collect() } else { BTreeSet::new() };
         let unfinished = read.unfinished || waits_for_others;
         let rejected = by_line(read.rejected, classified.rejected);
         // Who was approved to be the same person is doubted no more.
@@ -418,6 +420,7 @@ impl<'a> Inputs<'a> {
                 matched: classified.matched,
                 in_force,
                 judged_all: attendance.sees_all,
+                to_mend,
                 there,
                 ..read.updates
             },

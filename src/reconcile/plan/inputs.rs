@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::notes;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Change, Deltas};
@@ -248,6 +249,7 @@ impl<'a> Inputs<'a> {
         let unknown = filter.unknown(&self.rows, &self.index);
         let unknown_note =
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
+        let unusable = notes::unusable_note(self.rows.later.unusable);
         let updates = StateUpdates {
             content: self.content(),
             due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
@@ -259,7 +261,7 @@ impl<'a> Inputs<'a> {
             unchanged: self.unchanged(),
             rows,
             bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
-            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).collect(),
+            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).chain(unusable).collect(),
             unfinished: !self.lost.is_empty() || self.rows.early_keys().next().is_some(),
             lost: self.lost,
             updates: StateUpdates {
@@ -271,6 +273,8 @@ impl<'a> Inputs<'a> {
                 verdicts: self.decisions.verdicts,
                 outdated: self.decisions.outdated,
                 unknown,
+                later: self.rows.later.begun,
+                later_ended: self.rows.later.ended,
                 ..updates
             },
             doubt: self.lag.reason,

@@ -227,20 +227,62 @@ fn law_8_who_is_to_begin_later_begins_though_no_other_row_waits_for_a_day_and_no
 
 #[test]
 fn what_the_service_lacked_is_looked_for_again_though_no_file_comes() {
-    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
-    let config = std::fs::read_to_string(world.config_path()).unwrap();
-    world.put_config(&config.replace("[job.map]\n", "[job.map]\nlocation = \"{{ title }}\"\n"));
-    Inbox(&world).drop("a.csv", people(1..4));
-    assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
-    for _ in 0..2 {
-        let ran = world.sync().expect(0);
-        assert_eq!(ran.writes(), (0, 0, 0));
-        assert!(ran.reason().contains("3 values could not be used"), "it is said as long as it is so: {ran:?}");
+    for mode in ["full", "changes"] {
+        let world = world(&format!("mode = \"{mode}\"\n"), LEAVE_AT_ONCE);
+        let config = std::fs::read_to_string(world.config_path()).unwrap();
+        world.put_config(&config.replace("[job.map]\n", "[job.map]\nlocation = \"{{ title }}\"\n"));
+        Inbox(&world).drop("a.csv", people(1..4));
+        assert_eq!(world.sync().expect(0).writes(), (3, 0, 0));
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert_eq!(ran.writes(), (0, 0, 0));
+            assert!(ran.reason().contains("3 values could not be used"), "it is said as long as it is so: {ran:?}");
+        }
+        world.service().put("location", json!({"name": "Clerk"}));
+        assert_eq!(world.sync().expect(0).writes(), (0, 3, 0));
+        assert!(world.staff().iter().all(|one| one["location"] == "Clerk"), "{mode}: {:?}", world.staff());
+        assert_eq!(Inbox(&world).kept(), [] as [String; 0], "{mode}");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     }
-    world.service().put("location", json!({"name": "Clerk"}));
-    assert_eq!(world.sync().expect(0).writes(), (0, 3, 0));
-    assert!(world.staff().iter().all(|one| one["location"]["name"] == "Clerk" || one["location"] == "Clerk"));
-    assert_eq!(Inbox(&world).kept(), [] as [String; 0]);
+}
+
+/// No later file says it a second time.
+#[test]
+fn law_8_files_of_changes_say_once_who_begins_and_who_leaves_on_a_day() {
+    let clock = Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap());
+    let header = "Employee No,Name,Email,Title,Start,End\n";
+    let dated = |number: usize, title: &str, days: &str| format!("{},{days}\n", row(number, title).trim_end());
+    let days = "active_from = \"{{ start }}\"\nactive_until = \"{{ end }}\"\n";
+    let first = (1..6).map(|number| dated(number, "Clerk", ",")).collect::<String>()
+        + &dated(6, "Clerk", ",2027-03-04")
+        + &dated(7, "Clerk", "2027-03-05,2027-03-06")
+        + &dated(8, "Clerk", "2027-03-05,")
+        + &dated(9, "Clerk", "2027-03-09,");
+    let mut world = at(&clock, days, header, first);
+    world.reconfigure(|config| Config {
+        rest: config.rest + LEAVE_AT_ONCE,
+        source: config.source + "mode = \"changes\"\n",
+        ..config
+    });
+    let counts = |world: &World, hours: i64| {
+        clock.advance(SignedDuration::from_hours(hours));
+        let counts = world.sync_at(&clock).counts;
+        (counts.created, counts.updated, counts.deleted)
+    };
+    assert_eq!(counts(&world, 0), (6, 0, 0));
+    assert_eq!(counts(&world, 1), (0, 0, 0));
+    // The last word on the 8th is that they begin earlier, and on the 9th that they don't.
+    let second = dated(8, "Cook", "2027-03-04,") + &dated(1, "Cook", ",");
+    Inbox(&world).drop("b.csv", header.to_owned() + &second);
+    assert_eq!(counts(&world, 24), (1, 1, 0));
+    assert_eq!(counts(&world, 24), (1, 0, 1), "the 5th: the 7th person begins, the last day of the 6th has passed");
+    assert_eq!(counts(&world, 48), (0, 0, 1), "the 7th: the last day of the 7th person has passed");
+    Inbox(&world).drop("c.csv", header.to_owned() + &dated(9, "Clerk", "2027-04-01,"));
+    assert_eq!(counts(&world, 72), (0, 0, 0));
+    assert_eq!(counts(&world, 24 * 30), (1, 0, 0));
+    assert_eq!(counts(&world, 24), (0, 0, 0));
+    assert_eq!(world.held_as(8).unwrap()["title"], "Cook");
+    assert_eq!(world.keys(), ["P00001", "P00002", "P00003", "P00004", "P00005", "P00008", "P00009"]);
 }
 
 /// A whole listing shows who was removed at the service; that one job had it made is no reason for another not to look.
