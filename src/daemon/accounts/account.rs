@@ -263,9 +263,15 @@ pub(super) async fn begin(
         return Ok(Entered::Shares(Offer { membership, config: setup.config, anchor }));
     }
     let own = places_of(&setup.config).into_iter().chain(credentials_of(&setup.config, &setup.client));
-    let held = shared.claims.take(&identity.owner(), own.collect())?;
+    let mut held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
-    let store = opened(&setup.config, shared, identity, entrance).await?;
+    let (store, stood_by) = opened(&setup.config, shared, identity, entrance).await?;
+    let mut setup = setup;
+    if stood_by {
+        setup = as_written_now(&setup, identity, shared)?;
+        let own = places_of(&setup.config).into_iter().chain(credentials_of(&setup.config, &setup.client));
+        held = shared.claims.take(&identity.owner(), own.collect())?;
+    }
     expect_own_credentials(&setup, &store, identity.owner())?;
     let jobs = timed(&setup, &store, ClockReading::now(&shared.clock))?;
     let config = Arc::clone(&setup.config);
@@ -381,15 +387,35 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
     result
 }
 
-/// Opens the store. A command may have it for a moment: that is waited for, where it is not another daemon of this machine.
-/// Where another worker has it, a process of one account stands by for as long as it takes; those of several are shared out.
+/// The configuration as its file is after a worker stood by, which may have been months: it takes over by no other one, and with the
+/// credential of today.
+fn as_written_now(setup: &Setup, identity: &Identity, shared: &Shared) -> Result<Setup, StartError> {
+    let config = config::load(&identity.path, config::environment(), Needs::Jobs)?;
+    if config.state.home != setup.config.state.home {
+        let reason = "its configuration names another place for the state than when it began to stand by";
+        return Err(StartError::BrokenOff(reason.to_owned()));
+    }
+    if config.digest != setup.config.digest {
+        let path = identity.path.display().to_string();
+        tracing::info!(
+            path,
+            "the configuration {path} was changed while this worker stood by; it takes over by the new one"
+        );
+    }
+    Ok(Setup::new(config, &shared.clock)?)
+}
+
+/// Opens the store, and says whether that took standing by. A command may have it for a moment: that is waited for, where it is not
+/// another daemon of this machine. Where another worker has it, a process of one account stands by for as long as it takes; those of
+/// several are shared out.
 async fn opened(
     config: &Arc<Config>,
     shared: &Shared,
     identity: &Identity,
     entrance: &Entrance,
-) -> Result<Store, store::Error> {
+) -> Result<(Store, bool), store::Error> {
     let begun = Instant::now();
+    let mut stood_by = false;
     // An account that does not run listens there itself.
     let is_own = entrance.listening.lock().await.is_some();
     let socket_answers =
@@ -406,9 +432,10 @@ async fn opened(
                 }
                 entrance.stand_by(config, shared, identity).await;
                 entrance.stands_by_for(&error.kind.to_string()).await;
+                stood_by = true;
                 (error, true)
             }
-            opened => return opened,
+            opened => return opened.map(|store| (store, stood_by)),
         };
         if !stands_by && (socket_answers() || begun.elapsed() >= IN_USE_MAX) {
             return Err(error);

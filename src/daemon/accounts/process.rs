@@ -354,11 +354,10 @@ impl Process {
             self.stand_by(&key, node);
         }
         for key in share.claims.iter().take(CLAIMS_MAX) {
-            let Some(seat) = self.seats.get(key).filter(|seat| matches!(seat.state, SeatState::StandsBy)) else {
-                continue;
-            };
-            let config = seat.config.as_ref().map(|config| Ok(Config::clone(config)));
-            self.enter(key, (config, Entry::Claims), None);
+            // By its file as it is now: it may have stood by for months.
+            if self.seats.get(key).is_some_and(|seat| matches!(seat.state, SeatState::StandsBy)) {
+                self.enter(key, (None, Entry::Claims), None);
+            }
         }
         self.look(place, pool::LOOK_EVERY);
     }

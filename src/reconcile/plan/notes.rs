@@ -58,6 +58,14 @@ pub(crate) fn taken_back_note(changes: usize, job: &JobName) -> Option<String> {
     (changes > 0).then_some(note)
 }
 
+/// What a run says of records that it keeps and can't use.
+pub(crate) fn unusable_note(count: usize) -> Option<String> {
+    let records = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
+    let rest = "of earlier files can't be used any more, since the job's mapping is another now; drop the rows of those who begin \
+                later, and those that were not used, once more";
+    (count > 0).then(|| format!("{records} {rest}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -78,12 +86,4 @@ mod tests {
         let many = reveal(&many);
         assert!(many.contains("7 people were") && many.contains("4: name, title; and 2 more)"), "{many}");
     }
-}
-
-/// What a run says of records that it keeps and can't use.
-pub(crate) fn unusable_note(count: usize) -> Option<String> {
-    let records = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
-    let rest = "of earlier files can't be used any more, since the job's mapping is another now; drop the rows of those who begin \
-                later, and those that were not used, once more";
-    (count > 0).then(|| format!("{records} {rest}"))
 }

@@ -110,6 +110,34 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     world.sync().expect(0);
 }
 
+/// It may have stood by for months: what was written into its file since is what its people want.
+#[test]
+fn a_worker_takes_over_by_the_configuration_as_it_is_then_or_not_at_all() {
+    if !postgres::is_there() {
+        return;
+    }
+    for (now, what) in [("writes = \"approve\"\n", "4 held"), ("wrties = \"approve\"\n", "wrties")] {
+        let world = World::of(config(UNLIMITED));
+        world.csv(people(1..11));
+        let first = Worker::start(&world, "first");
+        eventually("ten people", || world.staff().len() == 10);
+        let second = Worker::start(&world, "second");
+        second.says("the daemon waits until it can have its state");
+        let text = std::fs::read_to_string(world.config_path()).unwrap();
+        world.put_config(&text.replace("[[job]]\n", &format!("[[job]]\n{now}")));
+        first.signal(Signal::TERM);
+        assert!(first.wait().success());
+        world.csv(people(1..15));
+        second.says(what);
+        assert_eq!(world.staff().len(), 10, "{now}");
+        if now.starts_with("writes") {
+            second.says("was changed while this worker stood by");
+            second.signal(Signal::TERM);
+        }
+        assert_eq!(second.wait().success(), now.starts_with("writes"));
+    }
+}
+
 #[test]
 fn law_3_a_worker_that_is_killed_between_its_requests_leaves_no_one_twice_and_no_one_out() {
     if !postgres::is_there() {
