@@ -24,6 +24,18 @@ pub(crate) fn some_of(items: impl ExactSizeIterator<Item = String>, max: usize) 
     if more > 0 { format!("{listed} and {more} more") } else { listed }
 }
 
+/// Whether a character begins a line, or is obeyed without being seen.
+pub(crate) fn is_wild(c: char) -> bool {
+    c.is_control()
+        || matches!(c,
+            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// Text of others as a part of one line.
+pub(crate) fn one_line(text: &str) -> String {
+    text.chars().map(|c| if is_wild(c) { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 /// A text as it stands in a page of HTML: nothing of it is markup, and what turns the direction of writing is shown, not obeyed.
 pub(crate) struct Markup<'a>(pub(crate) &'a str);
 
@@ -60,6 +72,14 @@ pub fn clock_time(at: Timestamp, zone: &TimeZone) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn text_of_others_begins_no_line_and_hides_nothing() {
+        assert_eq!(
+            one_line("Ann\r\n9 wait\u{2028}x\u{202e}y\tz\u{200b}é"),
+            "Ann\u{fffd}\u{fffd}9 wait\u{fffd}x\u{fffd}y\u{fffd}z\u{fffd}é"
+        );
+    }
 
     #[test]
     fn a_number_is_grouped_by_thousands() {

@@ -171,7 +171,9 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
     let many = |count: usize| if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
     match outcome {
         Outcome::Done(keys) => {
-            let text = format!("{} {}.", many(keys), ruling.done());
+            let has_grace = ruling == Ruling::Approve && allowed.job().leavers.has_grace();
+            let rest = if has_grace { " Who is missing leaves once the grace is over." } else { "" };
+            let text = format!("{} {}.{rest}", many(keys), ruling.done());
             show(site, visitor, allowed, note(StatusCode::OK, text)).await
         }
         Outcome::Consented => {

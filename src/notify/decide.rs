@@ -100,6 +100,17 @@ pub(super) fn decide_down(told: &NotifiedState, trouble: &Outage, at: Timestamp)
     (next, notice)
 }
 
+/// Decides on a notice where something works again without a state of its own to look at.
+pub(super) fn decide_up(told: &NotifiedState, at: Timestamp) -> (NotifiedState, Option<Notice>) {
+    let next = NotifiedState { down: None, ..told.clone() };
+    let was_told = told.down.as_ref().is_some_and(|down| down.any_told);
+    let notice = was_told.then(|| Notice {
+        id: format!("{:x}-0", at.as_millisecond()),
+        ..Notice::new(at, NoticeKind::Recovered, "rosterd can start again on this machine, and stands by".to_owned())
+    });
+    (next, notice)
+}
+
 /// Decides on the notices now. Returns what counts as notified after them.
 pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<Notice>) {
     let mut notices = Vec::new();

@@ -16,7 +16,7 @@ use crate::history::Tally;
 use crate::record::{JobName, Key};
 use crate::status::JobView;
 use crate::store::Home;
-use crate::text::thousands;
+use crate::text::{one_line, thousands};
 
 /// How many people of one kind are named; the rest is counted.
 const NAMED_MAX: usize = 100;
@@ -116,7 +116,9 @@ impl Recipients {
                 continue;
             }
             let shown = |(key, name): (&Key, &Option<String>)| {
-                name.as_ref().map_or_else(|| key.as_str().to_owned(), |name| format!("{name} ({})", key.as_str()))
+                let text = name.as_ref().map_or_else(|| key.to_string(), |name| format!("{name} ({key})"));
+                // A name has no lines of its own in a mail.
+                one_line(&text)
             };
             lines.push(String::new());
             lines.push(format!("Who {what}:"));

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::Notify;
 use crate::record::JobName;
+use crate::text::one_line;
 
 /// What a notice is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -150,7 +151,7 @@ impl Notice {
 
     /// All of it in lines.
     pub fn lines(&self) -> String {
-        self.lines_as(str::to_owned)
+        self.lines_as(one_line)
     }
 
     /// All of it in lines, each as `shown` shows it.

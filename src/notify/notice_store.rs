@@ -11,7 +11,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
 use super::channel::Channel;
-use super::decide::{NotifiedState, decide, decide_down};
+use super::decide::{NotifiedState, decide, decide_down, decide_up};
 use super::notice::Notice;
 use super::outage::Outage;
 use crate::record::JobName;
@@ -87,6 +87,17 @@ impl NoticeStore {
         book
     }
 
+    /// Opens what was notified of a process of this machine that does not have the state: its news is not that of the worker which
+    /// has it. It is always kept locally.
+    pub fn of_machine(home: &Home) -> Self {
+        if home.folder().is_some() {
+            return Self::open(home);
+        }
+        let local = Home::from(home.spill_dir());
+        let written = read(&local).unwrap_or_default().unwrap_or_default();
+        Self { home: home.clone(), local: Some(local), is_local: true, written }
+    }
+
     /// Writes into the state what was kept locally, where that can be done again.
     fn return_home(&mut self) {
         if self.is_local && write(&self.home, &self.written).is_ok() {
@@ -124,6 +135,13 @@ impl NoticeStore {
             }
             done => done?,
         }
+        Ok(notice)
+    }
+
+    /// The same where it works again, and another worker has the state.
+    pub(super) fn up(&mut self, at: Timestamp, channels: &[Channel]) -> io::Result<Option<Notice>> {
+        let (told, notice) = decide_up(&self.written.told, at);
+        self.put_down(told, notice.as_slice(), channels)?;
         Ok(notice)
     }
 

@@ -39,11 +39,24 @@ impl Notifier {
     ///
     /// The certificates or the proxy can't be used.
     pub fn open(home: &Home, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
+        Self::with(NoticeStore::open(home), home, options, counters)
+    }
+
+    /// Begins with those of a process of this machine that does not have the state.
+    ///
+    /// # Errors
+    ///
+    /// The certificates or the proxy can't be used.
+    pub fn of_machine(home: &Home, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
+        Self::with(NoticeStore::of_machine(home), home, options, counters)
+    }
+
+    fn with(book: NoticeStore, home: &Home, options: &Notify, counters: &Arc<Counters>) -> Result<Self, SetupError> {
         Ok(Self {
             home: home.clone(),
             options: options.clone(),
             recipients: Vec::new(),
-            book: NoticeStore::open(home),
+            book,
             client: web::client(options)?,
             host: host_name(),
             counters: Arc::clone(counters),
@@ -70,6 +83,14 @@ impl Notifier {
     /// Records that nothing works; there is one notice of it.
     pub fn down(&mut self, trouble: &Outage, now: Timestamp) {
         match self.book.down(trouble, now, &self.channels()) {
+            Ok(notice) => notice.iter().for_each(news),
+            Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
+        }
+    }
+
+    /// Records that it works again, while another worker has the state.
+    pub fn up(&mut self, now: Timestamp) {
+        match self.book.up(now, &self.channels()) {
             Ok(notice) => notice.iter().for_each(news),
             Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
         }

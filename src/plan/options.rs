@@ -85,6 +85,13 @@ pub struct Leavers {
     pub grace_reads: u32,
 }
 
+impl Leavers {
+    /// Whether someone who is gone stays for a while, also where a person approved that they leave.
+    pub fn has_grace(&self) -> bool {
+        self.action != LeaverAction::Keep && (self.grace > SignedDuration::ZERO || self.grace_reads > 0)
+    }
+}
+
 impl Default for Leavers {
     fn default() -> Self {
         Self { action: LeaverAction::Keep, grace: SignedDuration::from_hours(24), grace_reads: 0 }

@@ -82,6 +82,11 @@ pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
             None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
             None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
+        let is_job = |one: &&Job| one.name == job;
+        let config = host.config(Needs::Local).ok();
+        if config.is_some_and(|config| config.jobs.iter().find(is_job).is_some_and(|job| job.leavers.has_grace())) {
+            ui.note("who is missing leaves once the grace is over");
+        }
     }
     host.decided(Some(&[job]));
 }

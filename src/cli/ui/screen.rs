@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use std::io;
 
 use crate::record::reveal;
+use crate::text;
 
 /// A colour, never the only sign of anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,10 +60,7 @@ impl Paint {
 
 /// What a terminal would obey, or what can't be seen in a line.
 fn is_wild(c: char) -> bool {
-    c.is_control()
-        || matches!(c,
-            '\u{61c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-        || is_colour(c)
+    text::is_wild(c) || is_colour(c)
 }
 
 fn is_colour(c: char) -> bool {

@@ -137,6 +137,18 @@ fn check_fields(job: &JobSection<'_>, target: Target) {
             strange_field(&job.table, &inner, name, target);
         }
     }
+    for name in own_fields(target) {
+        if let Some(template) = job.map.get(*name).filter(|template| !template.is_empty() && is_constant(template)) {
+            let message =
+                format!("is the same text for every row, so all {} would have the same {name}", target.plural());
+            let key = format!("map.{name}");
+            if template.contains('{') {
+                job.table.problem(&key, message, Some("a column stands in two braces, such as \"{{ name }}\""));
+            } else {
+                job.table.warning(&key, message, Some("name the column, such as \"{{ name }}\""));
+            }
+        }
+    }
     for field in target.fields().filter(|field| field.required && !job.map.contains_key(field.name.as_str())) {
         let message = format!("is missing, and {target} can't be created without it");
         job.table.problem(&format!("map.{}", field.name), message, Some("add it to [job.map]"));
@@ -145,6 +157,15 @@ fn check_fields(job: &JobSection<'_>, target: Target) {
         let message = "without globalroaming_locations, people who roam can't be updated";
         let hint = "the service does not tell where they roam; map both or neither";
         job.table.warning("map.globalroaming", message, Some(hint));
+    }
+}
+
+/// The fields that no two of a target have in common, or nearly no two.
+fn own_fields(target: Target) -> &'static [&'static str] {
+    match target {
+        Target::Staff => &["name", "email", "employee_id"],
+        Target::Contractor => &["name", "email"],
+        Target::Organization | Target::Membership | Target::Holder => &[],
     }
 }
 

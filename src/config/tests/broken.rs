@@ -153,6 +153,11 @@ fn a_changed_line_is_named_with_what_helps() {
             "config.toml:9: job.key: is the same text for every row; name the column that identifies a person for ever, such as \"{{ employee_no }}\"",
         ),
         (
+            "name = \"{{ name }}\"",
+            "name = \"{ first } { last }\"",
+            "config.toml:14: job.map.name: is the same text for every row, so all people would have the same name; a column stands in two braces, such as \"{{ name }}\"",
+        ),
+        (
             "type = \"csv\"\n",
             "",
             "config.toml:10: job.source.type: is missing; say type = \"csv\", \"ldap\" or \"entra\"",

@@ -4,10 +4,11 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
-use tokio::task::JoinHandle;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::claims::approvals_of;
 use super::shared::Shared;
+use super::unstarted::tell_of_standing_by;
 use crate::api::Traffic;
 use crate::config::{Config, Instance};
 use crate::daemon::decisions;
@@ -21,6 +22,8 @@ pub(super) struct StandBy {
     view: Arc<HolderView>,
     on_page: Option<OnPage>,
     decisions: Option<JoinHandle<()>>,
+    /// Notifies people; ends with this.
+    _telling: JoinSet<()>,
 }
 
 impl StandBy {
@@ -49,7 +52,10 @@ impl StandBy {
                 }
             })
         });
-        Self { view, on_page, decisions }
+        let (home, notify) = (config.state.home.clone(), config.notify.clone());
+        let mut telling = JoinSet::new();
+        telling.spawn(async move { tell_of_standing_by(&home, &notify).await });
+        Self { view, on_page, decisions, _telling: telling }
     }
 
     /// Why it stands by, for its page.
