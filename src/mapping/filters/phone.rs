@@ -19,6 +19,9 @@ pub(super) fn phone(text: &str, country: &str) -> Result<String, RowDefect> {
     if is_date_or_fraction(text) {
         return Err(RowDefect::PhoneIsDate);
     }
+    if is_two_numbers(text) {
+        return Err(RowDefect::PhoneDigits);
+    }
     let plus = text.starts_with(['+', '＋']);
     // The zero of `+64 (0)29` is for those who dial within the country.
     let text = if plus { text.replacen("(0)", "", 1) } else { text.to_owned() };
@@ -39,10 +42,32 @@ pub(super) fn phone(text: &str, country: &str) -> Result<String, RowDefect> {
         }
         (false, None) => format!("{}{}", country.code, within(&digits, country)),
     };
+    let digits = without_inner_zero(&digits);
     if !DIGITS.contains(&digits.len()) {
         return Err(RowDefect::PhoneDigits);
     }
     Ok(format!("+{digits}"))
+}
+
+/// Whether a stroke parts a whole number from another one, or from its last digits: `09 838 5771 / 5772`. One behind an area code
+/// is a part of its number.
+fn is_two_numbers(text: &str) -> bool {
+    let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+    text.split_once('/').is_some_and(|(before, behind)| digits(before) > AREA_MAX && digits(behind) > 0)
+}
+
+/// The most digits of an area code, with the zero before it.
+const AREA_MAX: usize = 6;
+
+/// A number for the world without the zero that is dialled within its country only: `+64 09 838 5771`. Where a number may begin with
+/// one, as in Italy, none is dialled before it.
+fn without_inner_zero(digits: &str) -> String {
+    let drops_zero = |country: &&Country| matches!(country.trunk, Trunk::Prefix(prefixes) if prefixes.contains(&"0"));
+    let of_code = |country: &&Country| digits.strip_prefix(country.code).is_some_and(|rest| rest.starts_with('0'));
+    match COUNTRIES.iter().filter(of_code).find(drops_zero) {
+        Some(country) => format!("{}{}", country.code, &digits[country.code.len() + 1..]),
+        None => digits.to_owned(),
+    }
 }
 
 fn find(letters: &str) -> Option<&'static Country> {
@@ -105,6 +130,12 @@ mod tests {
             ("29 838 5771", "nz", "+64298385771"),
             ("(09) 838-5771", "NZ", "+6498385771"),
             ("+64 (0)29 838 5771", "NZ", "+64298385771"),
+            ("+64 (09) 838 5771", "NZ", "+6498385771"),
+            ("+64 021 555 0100", "GB", "+64215550100"),
+            ("0064 021 555 0100", "NZ", "+64215550100"),
+            ("+39 06 1234 5678", "NZ", "+390612345678"),
+            ("030/12345678", "DE", "+493012345678"),
+            ("030 / 12345678", "DE", "+493012345678"),
             ("+44 20 7946 0000", "NZ", "+442079460000"),
             ("0044 20 7946 0000", "NZ", "+442079460000"),
             ("020 7946 0000", "GB", "+442079460000"),
@@ -151,6 +182,8 @@ mod tests {
             ("21.5", "NZ", false),
             ("09.838.5771", "NZ", true),
             ("030.1234567", "DE", true),
+            ("09 838 5771 / 5772", "NZ", false),
+            ("021 555 0100/0101", "NZ", false),
         ] {
             assert_eq!(phone(text, country).is_ok(), fits, "{text} {country}");
         }
@@ -169,6 +202,7 @@ mod tests {
     proptest! {
         #[test]
         fn a_number_that_was_dialled_from_anywhere_stays(digits in "[1-9][0-9]{5,13}", at in 0usize..250) {
+            prop_assume!(without_inner_zero(&digits) == digits);
             let number = format!("+{digits}");
             prop_assert_eq!(phone(&number, COUNTRIES[at].letters), Ok(number));
         }

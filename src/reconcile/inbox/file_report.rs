@@ -148,7 +148,9 @@ pub(crate) fn note(error: &Error) -> Option<FileNote> {
         _ => return None,
     };
     Some(match kind {
-        Kind::Header { .. } | Kind::NoHeader(_) | Kind::TooManyColumns { .. } => FileNote::Header,
+        Kind::Header { .. } | Kind::NoHeader(_) | Kind::TooManyColumns { .. } | Kind::OtherHeader { .. } => {
+            FileNote::Header
+        }
         Kind::TooManyBadRows { .. } => FileNote::Damaged,
         Kind::Empty => FileNote::Empty,
         Kind::TooLarge { .. } | Kind::TooManyRows => FileNote::TooLarge,

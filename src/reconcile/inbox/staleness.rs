@@ -1,5 +1,7 @@
 //! Whether a file is one that was read before, or an older one than the last.
 
+use jiff::tz::TimeZone;
+
 use crate::config::Job;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::model::inbox_state::{InboxState, Past};
@@ -10,6 +12,10 @@ use crate::source::inbox::{OlderExport, Options, Order, Taken, dated};
 pub(crate) fn same_as_last<'a>(state: &'a InboxState, taken: &Taken, mapping: &str) -> Option<&'a Past> {
     state.past.last().filter(|last| last.clean && last.content == taken.content && last.mapping == mapping)
 }
+
+/// So many years may the date in a name lie ahead of the day on which its file was read: a list may be named after the day on which
+/// it counts.
+const YEARS_AHEAD_MAX: i16 = 1;
 
 /// How many files may have been used altogether since this very one was, for it to be no older export: a wrong file that
 /// was used is put right by the one before it.
@@ -25,8 +31,14 @@ pub(crate) fn staleness_reason(
     name: &str,
     taken: &Taken,
 ) -> Option<OlderExport> {
-    let latest =
-        state.past.iter().filter_map(|past| Some((dated(&past.name)?, past))).max_by(|one, other| one.0.cmp(&other.0));
+    // One wrong year in a name must not make every right file an older one.
+    let is_sound = |date: &str, past: &Past| {
+        let read = past.read.to_zoned(TimeZone::UTC).year();
+        date.get(..4).and_then(|year| year.parse::<i16>().ok()).is_some_and(|year| year <= read + YEARS_AHEAD_MAX)
+    };
+    let dates =
+        state.past.iter().filter_map(|past| Some((dated(&past.name).filter(|date| is_sound(date, past))?, past)));
+    let latest = dates.max_by(|one, other| one.0.cmp(&other.0));
     if let (Some(date), Some((latest, past))) = (dated(name), latest) {
         return (date < latest).then(|| OlderExport::OlderName { last: past.name.clone() });
     }
@@ -71,6 +83,7 @@ mod tests {
 
     fn past(name: &str, content: &str, modified: &str) -> Past {
         let modified: Timestamp = modified.parse().unwrap();
+        let read: Timestamp = "2026-11-20T09:00:00Z".parse().unwrap();
         let (name, content) = (name.to_owned(), content.to_owned());
         Past {
             run: 1,
@@ -79,7 +92,7 @@ mod tests {
             mapping: "m".into(),
             clean: true,
             modified: Some(modified),
-            read: modified,
+            read,
             doubted: false,
             unjudged: false,
             unfinished: false,
@@ -128,6 +141,14 @@ mod tests {
                 "s-2026-11-19.csv",
                 "b",
                 Some("s-2026-11-20.csv"),
+            ),
+            (Order::Name, vec![past("s-2062-11-19.csv", "a", OLD)], "s-2026-11-20.csv", "b", None),
+            (
+                Order::Name,
+                vec![past("s-2027-01-01.csv", "a", OLD)],
+                "s-2026-11-20.csv",
+                "b",
+                Some("the date in its name"),
             ),
             (Order::Name, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", None),
             (Order::Modified, vec![past("s.csv", "a", AHEAD)], "s.csv", "b", Some("its time of writing")),

@@ -129,6 +129,15 @@ pub enum CsvErrorKind {
         /// How many there are.
         count: usize,
     },
+    /// A second header is unlike the first.
+    #[error(
+        "line {line} is another header, with other columns or in another order; two files were put together, so put each below the \
+         header of its own, in a file of its own"
+    )]
+    OtherHeader {
+        /// The line of the second one.
+        line: u64,
+    },
     /// It has more rows than are taken.
     #[error("it has more than {} rows", limits::ROWS_MAX)]
     TooManyRows,

@@ -37,12 +37,32 @@ pub(super) struct Walk {
     doubts: Vec<String>,
     /// The lines on which the header stands again.
     headers: Vec<u64>,
+    /// How the names of the columns begin.
+    starts: Vec<[Option<char>; 2]>,
     stopped: bool,
     scratch: Vec<u8>,
 }
 
 /// From this number of columns on, a cell with a row's delimiters and a line end is taken for a row.
 const WIDE: usize = 5;
+
+/// A row that names so many columns, and more than half of them, is a header.
+const OTHER_HEADER_MIN: usize = 3;
+
+/// A text without case, blanks and signs.
+fn bare(text: &str) -> impl Iterator<Item = char> + '_ {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
+/// Whether a cell and the name of a column are alike.
+fn is_alike(cell: &str, name: &str) -> bool {
+    !cell.is_empty() && bare(cell).eq(bare(name))
+}
+
+fn first_two(text: &str) -> [Option<char>; 2] {
+    let mut bare = bare(text);
+    [bare.next(), bare.next()]
+}
 
 /// Why a read of another file than the one that was begun proves nothing.
 pub(super) const CHANGED: &str = "the file changed while it was read";
@@ -59,6 +79,7 @@ impl Walk {
             doubts.push("the file ends inside a character: it was cut".to_owned());
         }
         Self {
+            starts: heading.columns.names().iter().map(|name| first_two(name)).collect(),
             delimiter: heading.delimiter,
             header_line: heading.line,
             photos: photos.iter().filter_map(|name| column(&heading.columns, name)).collect(),
@@ -129,7 +150,7 @@ impl Walk {
             self.reject(mark, fault)?;
             return Ok(true);
         }
-        if self.is_header(row.cells_mut()) {
+        if self.is_header(row.cells_mut(), mark.line)? {
             self.headers.push(mark.line);
             return Ok(true);
         }
@@ -180,9 +201,24 @@ impl Walk {
     }
 
     /// Whether a row is the header once more, as it is where files or pages were put together.
-    fn is_header(&self, cells: &StringRecord) -> bool {
+    ///
+    /// # Errors
+    ///
+    /// Its columns are others, or in another order: then so are those of the rows below it.
+    fn is_header(&self, cells: &StringRecord, line: u64) -> Result<bool, CsvErrorKind> {
         let names = self.columns.names();
-        cells.len() == names.len() && cells.iter().zip(names).all(|(cell, name)| cell.trim() == name.trim())
+        // That is all that costs anything for nearly every row.
+        if cells.len() != names.len() || !self.starts.contains(&first_two(cells.get(0).unwrap_or_default())) {
+            return Ok(false);
+        }
+        let in_place = cells.iter().zip(names).filter(|(cell, name)| is_alike(cell, name)).count();
+        if in_place == names.len() {
+            return Ok(true);
+        }
+        let begins = |cell: &str| names.iter().any(|name| is_alike(cell, name));
+        let named = cells.iter().filter(|cell| begins(cell)).count();
+        let is_other = named >= OTHER_HEADER_MIN && named * 2 > names.len();
+        if is_other { Err(CsvErrorKind::OtherHeader { line }) } else { Ok(false) }
     }
 
     fn header(&mut self, mark: Mark) {

@@ -65,6 +65,26 @@ fn a_header_that_stands_again_is_no_person() {
     assert!(read.incomplete.is_empty(), "{:?}", read.incomplete);
 }
 
+/// What lies below it would be read under the names of other columns.
+#[test]
+fn law_1_nothing_is_used_of_a_file_with_a_second_header_that_is_another() {
+    let file = |header: &str| format!("No,Name,Mobile,ICE\n1,Ana,021,027\n{header}\n2,Bo,027,021\n");
+    for (header, ok) in [
+        ("No,Name,Mobile,ICE", true),
+        ("NO, name ,mobile,ice", true),
+        ("No,Name,ICE,Mobile", false),
+        ("ICE,Mobile,No,Name", false),
+        ("No,Name,Phone,ICE", false),
+        ("No,Nora,Mobile,0", true),
+    ] {
+        let read = read_bytes(file(header));
+        match &read {
+            Ok((rows, _)) => assert!(ok && rows.len() >= 2, "{header}: {rows:?}"),
+            Err(error) => assert!(!ok && error.to_string().contains("line 3 is another header"), "{header}: {error}"),
+        }
+    }
+}
+
 #[test]
 fn blank_rows_do_not_count_among_those_where_the_header_is_looked_for() {
     for (above, fits) in [

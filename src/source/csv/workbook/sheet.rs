@@ -102,6 +102,7 @@ struct Raw {
     kind: String,
     style: usize,
     has_formula: bool,
+    has_value: bool,
     value: String,
 }
 
@@ -208,7 +209,7 @@ fn cells(xml: &mut Xml<'_>, texts: &mut Texts, row: &mut SheetRow) -> Result<(),
 fn cell_of(tag: &BytesStart<'_>, row: u64, next: usize, raw: &mut Raw) -> Result<usize, WorkbookFault> {
     raw.kind.clear();
     raw.value.clear();
-    (raw.style, raw.has_formula) = (0, false);
+    (raw.style, raw.has_formula, raw.has_value) = (0, false, false);
     let misplaced = || strange(&format!("a cell of row {row} is out of order"));
     let mut column = next;
     for attribute in tag.attributes().with_checks(false) {
@@ -233,7 +234,7 @@ fn content(xml: &mut Xml<'_>, raw: &mut Raw) -> Result<(), WorkbookFault> {
         let event = xml.next()?;
         match &event {
             Event::Start(tag) => match tag.local_name().as_ref() {
-                "v" => in_value = true,
+                "v" => (in_value, raw.has_value) = (true, true),
                 "t" => in_text = true,
                 "rPh" => spoken = true,
                 "f" => raw.has_formula = true,
@@ -247,6 +248,7 @@ fn content(xml: &mut Xml<'_>, raw: &mut Raw) -> Result<(), WorkbookFault> {
                 _ => {}
             },
             Event::Empty(tag) if tag.local_name().as_ref() == "f" => raw.has_formula = true,
+            Event::Empty(tag) if tag.local_name().as_ref() == "v" => raw.has_value = true,
             Event::Eof => return Err(strange("a cell does not end")),
             _ if (in_value || (in_text && !spoken)) && raw.value.len() <= TEXT_BYTES_MAX => {
                 add_text(&event, &mut raw.value)?;
@@ -258,8 +260,10 @@ fn content(xml: &mut Xml<'_>, raw: &mut Raw) -> Result<(), WorkbookFault> {
 
 /// Adds what a cell shows to `text`.
 fn show(raw: &Raw, texts: &mut Texts, text: &mut String) -> Result<CellKind, WorkbookFault> {
-    let Raw { kind, style, has_formula, value } = raw;
+    let Raw { kind, style, has_formula, has_value, value } = raw;
     match kind.as_str() {
+        // One that came to an empty text has that as its value.
+        "str" if *has_formula && !has_value => return Ok(CellKind::Uncalculated),
         "s" => {
             let number = value.trim().parse().map_err(|_| strange("a cell names no text"))?;
             texts.strings.add(number, text)?;

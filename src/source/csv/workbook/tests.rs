@@ -99,6 +99,8 @@ fn a_cell_is_the_text_that_the_sheet_shows() {
         ("<c t=\"b\"><v>0</v></c>", "FALSE"),
         ("<c t=\"str\"><f>A1&amp;B1</f><v>x &lt; y &#233;</v></c>", "x < y é"),
         ("<c><f>1+1</f><v>2</v></c>", "2"),
+        ("<c t=\"str\"><f>A1</f><v></v></c>", ""),
+        ("<c t=\"str\"><f>A1</f><v/></c>", ""),
         ("<c t=\"e\"><v>#REF!</v></c>", "#REF!"),
         ("<c t=\"e\"><v>odd</v></c>", "#ERROR!"),
         ("<c t=\"d\"><v>2026-11-23</v></c>", "2026-11-23"),
@@ -169,9 +171,9 @@ fn a_filter_hidden_rows_and_a_key_of_numbers_are_named() {
 
 #[test]
 fn what_is_right_of_the_table_and_what_was_never_calculated_is_named() {
-    let below = "<row r=\"2\"><c><v>1</v></c><c/><c r=\"C2\"><v>9</v></c></row><row r=\"3\"><c><v>1</v></c><c><f>1</f></c></row>";
+    let below = "<row r=\"2\"><c><v>1</v></c><c/><c r=\"C2\"><v>9</v></c></row><row r=\"3\"><c><v>1</v></c><c><f>1</f></c></row><row r=\"4\"><c><v>1</v></c><c t=\"str\"><f>A1</f></c></row>";
     let (rows, read) = read_with(&Parts::of(&format!("{HEADER}{below}"), "").bytes(), |_| {}).unwrap();
-    assert_eq!(rows, ["3:1|"]);
+    assert_eq!(rows, ["3:1|", "4:1|"]);
     assert!(read.rejected[0].reason.to_string().contains("column C") && read.rejected[0].line == Some(2));
     assert_eq!(read.incomplete().len(), 1);
 }
