@@ -116,7 +116,8 @@ impl Recipients {
                 continue;
             }
             let shown = |(key, name): (&Key, &Option<String>)| {
-                let text = name.as_ref().map_or_else(|| key.to_string(), |name| format!("{name} ({key})"));
+                let key = key.as_str();
+                let text = name.as_ref().map_or_else(|| key.to_owned(), |name| format!("{name} ({key})"));
                 // A name has no lines of its own in a mail.
                 one_line(&text)
             };

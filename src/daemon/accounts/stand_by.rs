@@ -2,20 +2,22 @@
 //! decisions. Who asks there is answered by the worker that has it, or hears which one that is.
 
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::claims::approvals_of;
 use super::shared::Shared;
-use super::unstarted::tell_of_standing_by;
 use crate::api::Traffic;
-use crate::config::{Config, Instance};
+use crate::clock::Clock;
+use crate::config::{Config, Instance, Notify};
 use crate::daemon::decisions;
 use crate::daemon::page::OnPage;
 use crate::daemon::state::owner_of;
-use crate::status::{Gather, ShownAccount, Snapshot};
-use crate::store::Relay;
+use crate::notify::Notifier;
+use crate::status::{Counters, Gather, ShownAccount, Snapshot};
+use crate::store::{Home, Relay};
 
 /// What stands by.
 pub(super) struct StandBy {
@@ -79,6 +81,21 @@ impl StandBy {
         {
             shared.pages.take_off(&before);
         }
+    }
+}
+
+/// Sends a notice that a worker which could not begin stands by now, where people were notified of that.
+async fn tell_of_standing_by(home: &Home, notify: &Notify) {
+    if notify.is_off() {
+        return;
+    }
+    let Ok(mut teller) = Notifier::of_machine(home, notify, &Arc::new(Counters::default())) else { return };
+    let clock = Clock::system();
+    teller.up(clock.now());
+    loop {
+        teller.deliver(clock.now()).await;
+        let Some(wait) = teller.due_in(clock.now()) else { return };
+        tokio::time::sleep(wait.max(Duration::from_secs(1))).await;
     }
 }
 

@@ -77,21 +77,6 @@ pub async fn tell_of_configuration(home: &Home, notify: &Notify, reasons: Vec<St
     deliver(home, notify, &Outage::at_start("configuration", reasons)).await;
 }
 
-/// Sends a notice that a worker which could not begin stands by now, where people were notified of that.
-pub(super) async fn tell_of_standing_by(home: &Home, notify: &Notify) {
-    if notify.is_off() {
-        return;
-    }
-    let Ok(mut teller) = Notifier::of_machine(home, notify, &Arc::new(Counters::default())) else { return };
-    let clock = Clock::system();
-    teller.up(clock.now());
-    loop {
-        teller.deliver(clock.now()).await;
-        let Some(wait) = teller.due_in(clock.now()) else { return };
-        tokio::time::sleep(wait.max(Duration::from_secs(1))).await;
-    }
-}
-
 async fn deliver(home: &Home, notify: &Notify, trouble: &Outage) {
     let mut teller = match Notifier::of_machine(home, notify, &Arc::new(Counters::default())) {
         Ok(teller) => teller,

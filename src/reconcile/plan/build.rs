@@ -358,6 +358,7 @@ impl<'a> Inputs<'a> {
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
         let taken_back = held::taking_back(self.store(), &self.job().name)?;
         let taken_back = notes::taken_back_note(taken_back, &self.job().name);
+        let unprotected = notes::unprotected_note(&self.unprotected()?);
         let there = self.there(!attendance.sees_all)?;
         let (store, name, mode) = (self.store(), self.job().name.clone(), self.job().mode);
         let read = self.into_plan(always)?;
@@ -378,7 +379,7 @@ impl<'a> Inputs<'a> {
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
         let notes = notes.chain(notes::photos_note(&classified.photos_left));
-        let notes = notes.chain(taken_back).collect();
+        let notes = notes.chain(taken_back).chain(unprotected).collect();
         let handed_over = transfers.handed_over.into_iter().map(|(key, _)| key).collect();
         let mut waiting: Vec<_> = leavers.waiting.into_iter().chain(returned).collect();
         if copies > 0 {

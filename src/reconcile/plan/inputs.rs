@@ -23,7 +23,7 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
-use crate::record::{Action, Field, Key};
+use crate::record::{Action, Field, Key, Target, normalize};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::Store;
@@ -202,6 +202,33 @@ impl<'a> Inputs<'a> {
 
     pub(super) fn key(&self, at: usize) -> Option<Key> {
         Key::new(self.index.entry(at).key)
+    }
+
+    /// The keys in the job's `protect` that no person of any job has. Of an email, who has it is known only by the service.
+    pub(super) fn unprotected(&self) -> Result<Vec<&'a str>, Error> {
+        let job = self.job();
+        // Before the first run no one is known.
+        if self.index.is_empty() || job.name.is_part() {
+            return Ok(Vec::new());
+        }
+        let mut names: Vec<&str> = job.protect.iter().map(|name| name.trim()).collect();
+        let is_read =
+            |name: &str| Key::new(name).is_some_and(|key| self.rows.candidates.iter().any(|one| one.key == key));
+        names.retain(|name| {
+            !name.is_empty() && !name.contains('@') && self.index.by_key(name).is_none() && !is_read(name)
+        });
+        if names.is_empty() {
+            return Ok(names);
+        }
+        let is_of_people = |part: &&Job| matches!(part.mapping.target, Target::Staff | Target::Contractor);
+        for other in self.part.context.config.parts().filter(is_of_people) {
+            let index = Index::load(self.store(), &other.name)?;
+            for at in 0..index.len() {
+                let key = normalize(index.entry(at).key);
+                names.retain(|name| normalize(name) != key);
+            }
+        }
+        Ok(names)
     }
 
     /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::{JobName, Key};
+use crate::record::{JobName, Key, Sensitive};
 use crate::text::counted;
 
 /// How many people a note names; the rest is counted.
@@ -64,6 +64,16 @@ pub(crate) fn unusable_note(count: usize) -> Option<String> {
     let rest = "of earlier files can't be used any more, since the job's mapping is another now; drop the rows of those who begin \
                 later, and those that were not used, once more";
     (count > 0).then(|| format!("{records} {rest}"))
+}
+
+/// The keys in `protect` that no one has.
+pub(crate) fn unprotected_note(names: &[&str]) -> Option<String> {
+    let (one, other) = if names.len() == 1 { ("key", "its person has") } else { ("keys", "their people have") };
+    let listed = some(names.iter().map(|name| Sensitive(name).to_string()), ", ");
+    let note = format!(
+        "protect: no one has the {one} {listed}, so no one is protected by that; name the key that {other} by now"
+    );
+    (!names.is_empty()).then_some(note)
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(super) struct Machine {
     began: Timestamp,
     passed: Duration,
     on: Option<Process>,
-    /// After so many outcomes of the next run the power fails.
+    /// After so many outcomes of the next run of often the power fails.
     cut: Option<usize>,
     /// Each start of a run, each notice that arrived, and what befell the machine, by true time.
     pub(super) starts: Vec<(String, Timestamp)>,
@@ -191,14 +191,17 @@ impl Machine {
         self.tell();
     }
 
-    /// Ends the daemon between two runs.
+    /// Ends the daemon, which waits for its run first.
     pub(super) fn off(&mut self) {
-        let process = self.on.take().expect("it is on");
-        assert!(process.running.is_none(), "it would wait for its run first");
+        while let Some((_, _, over)) = self.on.as_ref().expect("it is on").running {
+            self.pass(over.saturating_sub(self.passed));
+            self.turn();
+        }
+        self.on = None;
         self.blows.push((self.now(), Blow::Off(None)));
     }
 
-    /// The power fails in the middle of the next run, after so many of its changes.
+    /// The power fails in the middle of the next run of often, after so many of its changes.
     pub(super) fn cut_next_run(&mut self, outcomes: usize) {
         self.cut = Some(outcomes);
     }
@@ -289,7 +292,9 @@ impl Machine {
             // Its connections belong to the other runtime.
             false => Client::new(&process.config.api, &self.clock).unwrap(),
         };
-        let watch = Scissors(self.cut.take().map(AtomicUsize::new));
+        // That of another job may come first.
+        let is_cut = name.as_str() == "often";
+        let watch = Scissors(self.cut.take_if(|_| is_cut).map(AtomicUsize::new));
         let context = Context {
             config: &process.config,
             client: &client,

@@ -63,9 +63,9 @@ const TOLD: &[(&str, &str, &str)] = &[
     ("2026-03-22T12:00:00Z", "drops", "failed"),
     ("2026-03-22T13:30:00Z", "auckland", "failed"),
     ("2026-03-22T14:30:00Z", "santiago", "failed"),
+    // An inbox whose file could not be taken is looked at again after a while.
+    ("2026-03-22T19:05:00Z", "drops", "recovered"),
     ("2026-03-22T19:15:00Z", "often", "recovered"),
-    // An inbox without a schedule is looked at once an hour.
-    ("2026-03-22T19:15:00Z", "drops", "recovered"),
     ("2026-03-23T02:30:00Z", "santiago", "recovered"),
     ("2026-03-23T13:30:00Z", "auckland", "recovered"),
     // The directory is.
@@ -322,10 +322,15 @@ fn in_24_days_every_schedule_is_kept_no_one_is_lost_or_doubled_and_each_trouble_
         assert_eq!(starts.len(), expected.len(), "{job}");
     }
 
-    let told: Vec<(&str, &str)> = machine.told.iter().map(|(_, job, event)| (job.as_str(), event.as_str())).collect();
-    let expected: Vec<(&str, &str)> = TOLD.iter().map(|(_, job, event)| (*job, *event)).collect();
+    // Of several jobs, which notice comes first within some minutes is not said.
+    let mut notices: Vec<_> = machine.told.iter().map(|(at, job, event)| (job.as_str(), *at, event.as_str())).collect();
+    let mut expected_notices = TOLD.to_vec();
+    notices.sort();
+    expected_notices.sort_by_key(|(at, job, _)| (*job, *at));
+    let told: Vec<(&str, &str)> = notices.iter().map(|(job, _, event)| (*job, *event)).collect();
+    let expected: Vec<(&str, &str)> = expected_notices.iter().map(|(_, job, event)| (*job, *event)).collect();
     assert_eq!(told, expected, "{:#?}", machine.told);
-    for ((at, job, event), (expected, _, _)) in machine.told.iter().zip(TOLD) {
+    for ((job, at, event), (expected, _, _)) in notices.iter().zip(expected_notices) {
         let late = at.duration_since(expected.parse().unwrap());
         assert!((SignedDuration::ZERO..TOLD_LATE_MAX).contains(&late), "{job} {event} at {at}");
     }

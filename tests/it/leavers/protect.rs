@@ -27,6 +27,16 @@ fn law_6_who_is_protected_stays_and_is_reported_and_the_others_leave() {
     assert_eq!(world.staff().len(), 39);
 }
 
+/// A person who got another number is protected by the old one no more.
+#[test]
+fn law_6_a_key_that_no_one_has_is_named_by_each_run() {
+    let world = World::synced(protecting("\"00007\", \"p00002\", \"P00003\", \"nobody@example.com\""), 40);
+    let ran = world.sync().expect(0);
+    assert!(ran.reason().contains("protect: no one has the key 00007, so"), "{ran:?}");
+    let world = World::synced(protecting("\"P00002\", \"nobody@example.com\""), 40);
+    assert!(!world.sync().expect(0).reason().contains("protect:"));
+}
+
 #[test]
 fn law_6_the_protected_do_not_count_for_the_guard() {
     let world = World::synced(protecting("\"P00001\", \"P00002\", \"P00003\""), 40);
