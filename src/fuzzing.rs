@@ -16,6 +16,7 @@ use crate::operator::plan_file::{fuzzing as plan_files, used};
 use crate::push::ECHOES;
 use crate::queue::{Brief, Change, DECISIONS, QUEUE};
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::{JobState, RecentRuns};
 use crate::record::Entity;
 use crate::snapshot::{OWNERS, SYNCED};
@@ -93,6 +94,7 @@ const KINDS: &[fn(&[u8])] = &[
     again::<Entity>,
     again::<JobState>,
     again::<RecentRuns>,
+    |bytes| of(&LATER, bytes),
 ];
 
 fn row(bytes: &[u8]) {

@@ -182,9 +182,10 @@ pub(super) fn job_row(store: &Store, job: &Job, rights: &Rights) -> Result<JobRo
     }
     let last = JobState::load(store, &job.name)?.last;
     let since = last.filter(|_| held > 0).map(|last| time(job, last.ended));
-    let is_paused_alone = pauses(store, job).iter().any(|pause| matches!(pause.scope, PauseScope::Job(_)));
+    let pauses = pauses(store, job);
+    let is_paused_alone = pauses.iter().any(|pause| matches!(pause.scope, PauseScope::Job(_)));
     let name = job.name.to_string();
-    Ok(JobRow { name, held, set, reasons, since, paused: paused(store, job), is_paused_alone, may })
+    Ok(JobRow { name, held, set, reasons, since, paused: paused(job, pauses), is_paused_alone, may })
 }
 
 /// The page of what a job holds.
@@ -225,7 +226,7 @@ pub(super) fn held_page(
         found: found.len(),
         page,
         pages,
-        paused: paused(store, job),
+        paused: paused(job, pauses(store, job)),
         may: May::of(&allowed.rights),
     })
 }
@@ -279,8 +280,8 @@ fn pauses(store: &Store, job: &Job) -> Vec<Pause> {
 }
 
 /// Why nothing of a job is sent, in words for people without a shell.
-fn paused(store: &Store, job: &Job) -> Option<String> {
-    let each = pauses(store, job).into_iter().map(|pause| {
+fn paused(job: &Job, pauses: Vec<Pause>) -> Option<String> {
+    let each = pauses.into_iter().map(|pause| {
         let by = pause.note.map(|note| format!(" since {} by {}", time(job, note.since), note.by)).unwrap_or_default();
         match pause.scope {
             PauseScope::Job(_) => format!("paused{by}"),

@@ -1,5 +1,6 @@
 //! Delivers notices.
 
+use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -82,18 +83,14 @@ impl Notifier {
 
     /// Records that nothing works; there is one notice of it.
     pub fn down(&mut self, trouble: &Outage, now: Timestamp) {
-        match self.book.down(trouble, now, &self.channels()) {
-            Ok(notice) => notice.iter().for_each(news),
-            Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
-        }
+        let channels = self.channels();
+        recorded(self.book.down(trouble, now, &channels));
     }
 
     /// Records that it works again, while another worker has the state.
     pub fn up(&mut self, now: Timestamp) {
-        match self.book.up(now, &self.channels()) {
-            Ok(notice) => notice.iter().for_each(news),
-            Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
-        }
+        let channels = self.channels();
+        recorded(self.book.up(now, &channels));
     }
 
     /// Looks at the present state, records notices of what is new, and calls the heartbeat if all is well.
@@ -207,6 +204,14 @@ impl Notifier {
         let Some(span) = notice.span.filter(|_| recipients.options.digest_names) else { return Ok(Vec::new()) };
         let unread = |error: std::io::Error| Failure::general(format!("the audit files can't be read: {error}"));
         recipients.names(&self.home, span).map_err(unread)
+    }
+}
+
+/// Says what was recorded, or why nothing was.
+fn recorded(done: io::Result<Option<Notice>>) {
+    match done {
+        Ok(notice) => notice.iter().for_each(news),
+        Err(error) => tracing::warn!(%error, "a notice could not be recorded, so it is not sent: {error}"),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use crate::cli::backend::Backend;
 use crate::cli::ui::{Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Job, Needs};
+use crate::config::{Config, Job, Needs};
 use crate::operator::{Chosen, ChosenKey, DecisionError};
 use crate::plan::Writes;
 use crate::reconcile::pause;
@@ -77,14 +77,14 @@ pub(super) fn refused(error: DecisionError) -> Failure {
 /// Says who sends what was released, and has the daemon do it.
 pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
     if !ui.json {
-        ui.note(match kept_by(host, &job) {
+        let config = host.config(Needs::Local).ok();
+        ui.note(match config.as_ref().and_then(|config| kept_by(config, &job)) {
             Some(reason) => format!("they wait: {}", sanitize(&reason)),
             None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
             None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
-        let is_job = |one: &&Job| one.name == job;
-        let config = host.config(Needs::Local).ok();
-        if config.is_some_and(|config| config.jobs.iter().find(is_job).is_some_and(|job| job.leavers.has_grace())) {
+        let has_grace = |one: &Job| one.name == job && one.leavers.has_grace();
+        if config.is_some_and(|config| config.jobs.iter().any(has_grace)) {
             ui.note("who is missing leaves once the grace is over");
         }
     }
@@ -92,8 +92,7 @@ pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
 }
 
 /// What keeps a job from sending.
-fn kept_by(host: &Backend, job: &JobName) -> Option<String> {
-    let config = host.config(Needs::Local).ok()?;
+fn kept_by(config: &Config, job: &JobName) -> Option<String> {
     let paused = pause::reason(&config.state.home, job).map(|reason| reason.text);
     let is_off = || config.jobs.iter().any(|one| one.name == *job && one.writes == Writes::Off);
     let off = || format!("writes = \"off\", so nothing of job {job} is sent; the approval stands when that changes");

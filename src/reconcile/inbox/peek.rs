@@ -9,14 +9,14 @@ use tempfile::TempDir;
 use super::pending::PendingWork;
 use super::staleness::{self, as_before};
 use crate::clock::Clock;
-use crate::config::{Job, Mode};
+use crate::config::Job;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::dropped::with_copy::over;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::waiting_files::WaitingFiles;
-use crate::source::inbox::{self, Folder, InboxEntry, Options, Reads, Taken, shown};
+use crate::source::inbox::{self, Folder, InboxEntry, Options, Taken, shown};
 use crate::store::Store;
 
 /// How many names are listed.
@@ -101,7 +101,7 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     }
     let doubt = staleness::staleness_reason(&state.inbox, options, &name, &taken);
     let called = Some(name.clone().into());
-    let reads = if job.mode == Mode::Full && waiting.files.len() > 1 { Reads::Earlier } else { Reads::Last };
+    let reads = staleness::reads(job, waiting.files.len().saturating_sub(1));
     let job = Job { inbox: Some(Options { doubt, reads, ..options.clone() }), ..over(job, taken.path, called) };
     Ok(Peeked { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
 }

@@ -164,10 +164,11 @@ pub(crate) fn repeated(
         return Ok(None);
     }
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    let mut due = state.inbox.is_unjudged() || last.listed < listed_at(context.store, job)?;
+    let mut due = state.inbox.is_unjudged();
     for target in needed(job) {
         let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(None) };
-        due |= mirror.listed_at().is_some_and(|at| now.duration_since(at) >= full_pull);
+        let listed = mirror.listed_at();
+        due |= listed > last.listed || listed.is_some_and(|at| now.duration_since(at) >= full_pull);
     }
     if due { last_file::last(job, context.store) } else { Ok(None) }
 }

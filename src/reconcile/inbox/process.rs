@@ -201,8 +201,7 @@ impl<'a> InboxRun<'a> {
             self.context.watch.changed(&self.job.name, at);
         }
         let is_done = |waiting: &InboxEntry| waiting.name == entry.name || laid.iter().any(|laid| laid.is(waiting));
-        let waits = self.folder.waiting(self.options, &is_done)?.len();
-        let reads = if self.job.mode == Mode::Full && waits > 0 { Reads::Earlier } else { Reads::Last };
+        let reads = staleness::reads(self.job, self.folder.waiting(self.options, &is_done)?.len());
         let inbox = Some(Options { doubt: doubt.clone(), reads, ..self.options.clone() });
         let job = Job { inbox, ..over(self.job, taken.path.clone(), Some(name.clone().into())) };
         let (report, shelf) = self.run_over(&job, mirrors, &begun).await;

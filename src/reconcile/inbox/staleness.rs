@@ -2,10 +2,15 @@
 
 use jiff::tz::TimeZone;
 
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::model::inbox_state::{InboxState, Past};
-use crate::source::inbox::{OlderExport, Options, Order, Taken, dated};
+use crate::source::inbox::{OlderExport, Options, Order, Reads, Taken, dated};
+
+/// What a run over a file reads, behind which so many others wait.
+pub(crate) fn reads(job: &Job, waiting: usize) -> Reads {
+    if job.mode == Mode::Full && waiting > 0 { Reads::Earlier } else { Reads::Last }
+}
 
 /// The last file, if this one is equal and reading it again would have the same result: all of it was used, by the
 /// present mapping. A file in which something is to be corrected or decided is read each time that it is dropped.
@@ -73,7 +78,6 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::source::inbox::Reads;
 
     fn taken(content: &str) -> Taken {
         let file = tempfile::NamedTempFile::new().unwrap();
