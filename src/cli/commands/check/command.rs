@@ -1,13 +1,9 @@
 //! `rosterd check`.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::ControlFlow;
-use std::sync::Arc;
-
-use jiff::civil::Date;
-use xxhash_rust::xxh3::xxh3_64;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::{Finding, Verdict};
+use super::source::{Having, Places, by_unit, is_place, job_with_lookups, source};
 use super::{finding, units};
 use crate::api::{
     self, Api, BudgetPlace, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership,
@@ -22,29 +18,15 @@ use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::daemon::{StartError, client_for_command};
 use crate::fault::chain;
-use crate::lookup::{self, Lookup};
-use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
 use crate::mirror::{Elements, EntityRef, Locations};
 use crate::notify::{self, ChannelTest};
 use crate::push;
-use crate::reconcile::{self, mapping, peek, rows};
-use crate::record::{FieldKind, Key, Record, Rejected, RemoteId, Target, Value};
+use crate::reconcile;
+use crate::record::{RemoteId, Target};
 use crate::source::inbox::Folder;
-use crate::source::{Access, Read, RefusedLogins, Row, SourceState, csv};
+use crate::source::{Access, RefusedLogins};
 use crate::store::{self, Store};
 use crate::text::some_of;
-
-/// The names of locations in the sources, and what has each.
-type Places = BTreeMap<String, Having>;
-
-/// How many records have a name of a location.
-#[derive(Clone, Copy, Default)]
-struct Having {
-    /// All of them.
-    records: u64,
-    /// Those of which nothing is used where the name is not known.
-    whole: u64,
-}
 
 /// How many names of a source that the service does not know are listed.
 const STRANGE_MAX: usize = 10;
@@ -120,205 +102,6 @@ fn inbox(job: &Job) -> Vec<Finding> {
     let folder = job.inbox.as_ref().and_then(|inbox| Folder::open(&inbox.dir).ok());
     let open = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
     open.into_iter().map(|text| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, text)).collect()
-}
-
-/// Where the entries of a directory lie.
-fn by_unit(job: &Job, now: &SourceState, last: Option<&SourceState>) -> Option<Finding> {
-    let SourceState::Ldap(now) = now else { return None };
-    let (verdict, text) = units::compared(now, last)?;
-    Some(Finding::new(format!("entries of {} by organizational unit", job.name), verdict, text))
-}
-
-/// Reads each lookup of a job to its end; the job with what they hold.
-fn job_with_lookups(job: &Job, access: Access<'_>, findings: &mut Vec<Finding>) -> Job {
-    let mappings: Vec<Mapping> = job.parts().map(mapping).collect();
-    let mappings: Vec<&Mapping> = mappings.iter().collect();
-    let mut lookups = Vec::new();
-    for lookup in job.lookups.iter().filter(|own| mappings.iter().any(|mapping| mapping.names_lookup(&own.name))) {
-        let loaded = lookup::load(&lookup.name, &lookup.source, &mappings, access);
-        let what = format!("lookup {} of {}", lookup.name, job.name);
-        let keyless = match loaded.keyless {
-            0 => String::new(),
-            keyless => format!(", {keyless} without a key left out"),
-        };
-        findings.push(match &loaded.table {
-            Ok(table) => Finding::new(what, Verdict::Good, format!("{}: {} rows{keyless}", lookup.source, table.len())),
-            Err(reason) => Finding::new(what, Verdict::Wrong, format!("{}: {reason}", lookup.source)),
-        });
-        lookups.push(Lookup { loaded: Some(Arc::new(loaded)), ..lookup.clone() });
-    }
-    let (organizations, memberships) = (job.organizations.clone(), job.memberships.clone());
-    Job { lookups, organizations, memberships, ..job.clone() }
-}
-
-/// Reads a job's source to its end and maps it; `found` takes what the read found out.
-fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
-    let what = format!("source of {}", job.name);
-    let next = match peek(job, None, access.clock) {
-        Ok(next) => next,
-        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
-    };
-    let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.describe())).unwrap_or_default();
-    let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.describe()) };
-    let (mut fits, mut seeks) = (0u64, 0u64);
-    let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
-    let mut sample = None;
-    let mut keys = SharedKeys::default();
-    let today = job.day(access.clock.now());
-    let mut visit = |row: &Row, bound: &Bound<'_>| {
-        let reading = bound.read(row, Some(today));
-        seeks += row.joins().len() as u64;
-        fits += row.joins().iter().filter(|joined| joined.place.is_some()).count() as u64;
-        bad_values.extend(reading.bad_values);
-        match reading.mapped {
-            Mapped::Record(record) => {
-                let fields = record.fields.iter();
-                for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
-                    let mut found = |name: &str| {
-                        let having = places.entry(name.to_owned()).or_default();
-                        having.records += 1;
-                        having.whole += u64::from(job.mapping.on_bad_value == OnBadValue::Row);
-                    };
-                    match value {
-                        Value::Text(name) => found(name),
-                        Value::List(names) => names.iter().for_each(|name| found(name)),
-                        _ => {}
-                    }
-                }
-                keys.take(&record);
-                sample.get_or_insert(record.key);
-                records += 1;
-            }
-            Mapped::Left(_) | Mapped::Dropped => dropped += 1,
-            Mapped::Rejected(row) => rejected.push(row),
-        }
-        ControlFlow::Continue(())
-    };
-    let read = match rows(job, &mapping(job), access, &mut visit) {
-        Ok(read) => read,
-        Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
-    };
-    *found = Some(read.found.clone());
-    rejected.extend(read.rejected.iter().cloned());
-    for part in job.parts().filter(|part| part.name != job.name) {
-        if let Err(error) = unusable(part, access, today, &mut rejected) {
-            return Finding::new(what, Verdict::Wrong, chain(&error));
-        }
-    }
-    let sample = sample.filter(|_| !job.source.has_lines());
-    let such_as = sample.map(|key| format!(" (such as key {key})")).unwrap_or_default();
-    let seen = format!(
-        "{inbox}{}: {records} records{such_as}, {dropped} not included, {} rejected{}",
-        described(job, &read),
-        rejected.len(),
-        match bad_values.len() {
-            0 => String::new(),
-            1 => ", 1 value can't be used".to_owned(),
-            many => format!(", {many} values can't be used"),
-        }
-    );
-    let seen = if seeks == 0 { seen } else { format!("{seen}, {fits} of {seeks} found in lookups") };
-    if let Some(reason) = read.incomplete().first() {
-        return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
-    }
-    let shared = keys.found();
-    let seen = format!("{seen}{}", shared.as_deref().unwrap_or_default());
-    match rejected.first().or(bad_values.first()) {
-        None if shared.is_some() => {
-            let hint = format!("`rosterd plan {}` shows what becomes of them", job.name);
-            Finding::new(what, Verdict::Doubtful, format!("{seen}; {hint}"))
-        }
-        None => Finding::new(what, Verdict::Good, seen),
-        Some(row) => {
-            let mut line = match (row.line, &row.key) {
-                (Some(line), _) => format!("line {line}: "),
-                (None, Some(key)) => format!("key {key}: "),
-                (None, None) => String::new(),
-            };
-            line.extend(row.field.iter().map(|field| format!("{field}: ")));
-            // The others go on; but where no row can be used, the mapping is at fault.
-            let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
-            Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
-        }
-    }
-}
-
-/// Adds the rows that another part of a job can't use, as far as they are not among those that are known.
-fn unusable(part: &Job, access: Access<'_>, today: Date, rejected: &mut Vec<Rejected>) -> Result<(), reconcile::Error> {
-    let known: BTreeSet<Option<u64>> = rejected.iter().map(|row| row.line).filter(Option::is_some).collect();
-    let mut visit = |row: &Row, bound: &Bound<'_>| {
-        if let Mapped::Rejected(row) = bound.read(row, Some(today)).mapped
-            && !known.contains(&row.line)
-        {
-            rejected.push(row);
-        }
-        ControlFlow::Continue(())
-    };
-    rows(part, &mapping(part), access, &mut visit).map(drop)
-}
-
-/// The keys that several records have, with other values in each: it is not certain which of them is right.
-#[derive(Default)]
-struct SharedKeys {
-    /// By the digest of a key: the digest of its first record, how many there are, and whether others differ.
-    records: HashMap<u64, (u64, u64, bool)>,
-    such_as: Option<Key>,
-}
-
-impl SharedKeys {
-    fn take(&mut self, record: &Record) {
-        let fields = xxh3_64(&serde_json::to_vec(&record.fields).expect("plain values"));
-        let (first, count, differ) =
-            self.records.entry(xxh3_64(record.key.as_str().as_bytes())).or_insert((fields, 0, false));
-        *count += 1;
-        if *first != fields {
-            *differ = true;
-            self.such_as.get_or_insert_with(|| record.key.clone());
-        }
-    }
-
-    /// What was found, as a further part of a sentence.
-    fn found(&self) -> Option<String> {
-        let key = self.such_as.as_ref()?;
-        let count: u64 = self.records.values().filter(|(_, _, differ)| *differ).map(|(_, count, _)| count).sum();
-        Some(format!(", {count} of the records share keys and have other values (such as key {key})"))
-    }
-}
-
-/// How a source looks.
-fn described(job: &Job, read: &Read) -> String {
-    let origin = if job.source.is_remote() { format!("{}, ", job.source) } else { String::new() };
-    match &read.found {
-        SourceState::Csv(csv::DetectedFormat { sheet: Some(sheet), columns, header_line, .. }) => {
-            format!("{origin}workbook, sheet {sheet:?}, {} columns, header on line {header_line}", columns.len())
-        }
-        SourceState::Csv(found) => format!(
-            "{origin}{}, {} columns by {}, header on line {}",
-            found.encoding,
-            found.columns.len(),
-            csv::delimiter_name(found.delimiter),
-            found.header_line
-        ),
-        // Nothing is remembered of a read that was not whole.
-        SourceState::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
-        SourceState::Ldap(found) => {
-            let bases: Vec<String> =
-                found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
-            let unused = found.attributes.iter().filter(|(_, count)| **count == 0).map(|(name, _)| name.as_str());
-            let unused = match unused.collect::<Vec<_>>() {
-                none if none.is_empty() => String::new(),
-                names => format!(", none of them with {}", names.join(", ")),
-            };
-            let blind = match &read.span {
-                Some(span) if !span.began.tells() => {
-                    "; the server does not show how far it is: where it is behind another, or laid back from a copy, that can't \
-                     be noticed"
-                }
-                _ => "",
-            };
-            format!("{}, {}{unused}{blind}", found.server, bases.join(", "))
-        }
-    }
 }
 
 /// What asks the service; where several workers share the state, as the one that has the account.
@@ -407,11 +190,6 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         });
     }
     Ok(())
-}
-
-/// Whether a field holds names of locations.
-fn is_place(target: Target, field: &str) -> bool {
-    target.field(field).is_some_and(|field| matches!(field.kind, FieldKind::Location | FieldKind::Places))
 }
 
 /// The service's locations, which those of the sources must be among: of a row with another that value is not used, or

@@ -4,6 +4,7 @@ mod command;
 #[cfg(feature = "postgres")]
 mod database;
 mod finding;
+mod source;
 mod units;
 
 pub(crate) use command::run;
