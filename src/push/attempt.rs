@@ -98,6 +98,24 @@ impl Push<'_> {
         }
     }
 
+    /// The fields that an entity still has otherwise than a change wants them; its photo is none of them.
+    fn unset_fields(&self, change: &Change, known: Option<&SyncedRecord>, before: &Entity) -> Vec<&str> {
+        let is_unset = |field: &&Field| {
+            let Some(wanted) = change.wish.fields.get(&field.name).filter(|_| field.kind != FieldKind::Photo) else {
+                return false;
+            };
+            let value = before.value(&field.name);
+            if change.undo.as_ref().is_some_and(|undo| !undo.is_left(&field.name, field.kind, value)) {
+                return false;
+            }
+            match known {
+                Some(known) => !known.is_in_sync(&field.name, field.kind, wanted, value),
+                None => !field.kind.same(wanted, value),
+            }
+        };
+        self.fields.iter().filter(is_unset).map(|field| field.name.as_str()).collect()
+    }
+
     async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
         // What takes back a run may have waited until another record has the person.
@@ -124,25 +142,7 @@ impl Push<'_> {
         if let Some(words) = another_person(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
-        let moved: Vec<&str> = self
-            .fields
-            .iter()
-            .filter(|field| {
-                let Some(wanted) = change.wish.fields.get(&field.name).filter(|_| field.kind != FieldKind::Photo)
-                else {
-                    return false;
-                };
-                let value = before.value(&field.name);
-                if change.undo.as_ref().is_some_and(|undo| !undo.is_left(&field.name, field.kind, value)) {
-                    return false;
-                }
-                match &known {
-                    Some(known) => !known.is_in_sync(&field.name, field.kind, wanted, value),
-                    None => !field.kind.same(wanted, value),
-                }
-            })
-            .map(|field| field.name.as_str())
-            .collect();
+        let moved = self.unset_fields(change, known.as_ref(), &before);
         if moved.is_empty() {
             // Perhaps by an earlier try whose answer was lost.
             let earlier = earlier(change).unwrap_or_else(|| before.clone());

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::Job;
 use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
-use crate::record::{Entity, Field, FieldKind, Key};
+use crate::record::{Field, FieldKind, Key};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Batch, Home, Mark, MetaKey, Store};
 
@@ -78,64 +78,67 @@ pub(crate) fn is_another(batch: &mut Batch, store: &Store) -> Result<(), store::
 /// What a run says while it holds changes for it.
 pub(crate) const LAID_BACK: &str = "the state was copied or laid back since its last run";
 
-/// The people of a job for which the service holds something newer, marked as such: a run for the state that was laid back sees
-/// all of them, and later ones perhaps one by one.
-pub(crate) fn overtaken(
-    index: &Index,
-    job: &Job,
-    store: &Store,
-    mirror: &Mirror,
-    mapped: &[Field],
-) -> Result<BTreeMap<Key, SyncedRecord>, store::Error> {
-    let mut overtaken = BTreeMap::new();
-    for key in (0..index.len()).filter_map(|at| Key::new(index.entry(at).key)) {
-        if let Some(known) = SyncedRecord::get(store, &job.name, &key)?
-            && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
-        {
-            overtaken.insert(key, SyncedRecord { overtaken: true, ..known });
-        }
-    }
-    Ok(overtaken)
+/// What a job knows, held against what the service holds.
+pub(crate) struct Comparison<'a> {
+    pub(crate) job: &'a Job,
+    pub(crate) store: &'a Store,
+    pub(crate) mirror: &'a Mirror,
+    /// The fields that the job maps.
+    pub(crate) mapped: &'a [Field],
 }
 
-/// Holds what would undo what the service held when the state was laid back, unless a person released it; returns how much of
-/// that waits. `found` are those who were found by this run.
-pub(crate) fn hold(
-    guarded: &mut Guarded<Outline>,
-    found: &BTreeMap<Key, SyncedRecord>,
-    job: &Job,
-    store: &Store,
-    mirror: &Mirror,
-    mapped: &[Field],
-) -> Result<usize, store::Error> {
-    let mut undoing = BTreeSet::new();
-    let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
-    for change in guarded.go.iter().chain(held).filter(|change| !change.is_approved()) {
-        let known = SyncedRecord::get(store, &job.name, &change.key)?;
-        if let Some(known) = known.filter(|known| known.overtaken || found.contains_key(&change.key))
-            && is_overtaken(&known, mirror.get(store, known.id)?.as_ref(), job, mapped)
-        {
-            undoing.insert(change.key.clone());
+impl Comparison<'_> {
+    /// The people of the job for which the service holds something newer, marked as such: a run for the state that was laid back
+    /// sees all of them, and later ones perhaps one by one.
+    pub(crate) fn overtaken(&self, index: &Index) -> Result<BTreeMap<Key, SyncedRecord>, store::Error> {
+        let mut overtaken = BTreeMap::new();
+        for key in (0..index.len()).filter_map(|at| Key::new(index.entry(at).key)) {
+            if let Some(known) = SyncedRecord::get(self.store, &self.job.name, &key)?
+                && self.is_overtaken(&known)?
+            {
+                overtaken.insert(key, SyncedRecord { overtaken: true, ..known });
+            }
         }
+        Ok(overtaken)
     }
-    for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
-        held.reason.precede(HoldReason::RestoredState);
-    }
-    guarded
-        .hold(|change| (!change.is_approved() && undoing.contains(&change.key)).then_some(HoldReason::RestoredState));
-    Ok(undoing.len())
-}
 
-/// Whether the service holds something else than was last confirmed, in a field that the job owns and that answers show.
-fn is_overtaken(known: &SyncedRecord, entity: Option<&Entity>, job: &Job, mapped: &[Field]) -> bool {
-    let Some(entity) = entity else { return true };
-    let is_shown = |field: &&Field| {
-        !matches!(field.kind, FieldKind::Photo | FieldKind::Ids) && !job.seed_only.contains(&field.name)
-    };
-    mapped.iter().filter(is_shown).any(|field| {
-        let sent = known.sent.get(&field.name);
-        sent.is_some_and(|sent| !known.is_in_sync(&field.name, field.kind, sent, entity.value(&field.name)))
-    })
+    /// Holds what would undo what the service held when the state was laid back, unless a person released it; returns how much
+    /// of that waits. `found` are those who were found by this run.
+    pub(crate) fn hold(
+        &self,
+        guarded: &mut Guarded<Outline>,
+        found: &BTreeMap<Key, SyncedRecord>,
+    ) -> Result<usize, store::Error> {
+        let mut undoing = BTreeSet::new();
+        let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
+        for change in guarded.go.iter().chain(held).filter(|change| !change.is_approved()) {
+            let known = SyncedRecord::get(self.store, &self.job.name, &change.key)?;
+            if let Some(known) = known.filter(|known| known.overtaken || found.contains_key(&change.key))
+                && self.is_overtaken(&known)?
+            {
+                undoing.insert(change.key.clone());
+            }
+        }
+        for held in guarded.held.iter_mut().filter(|held| undoing.contains(&held.key)) {
+            held.reason.precede(HoldReason::RestoredState);
+        }
+        guarded.hold(|change| {
+            (!change.is_approved() && undoing.contains(&change.key)).then_some(HoldReason::RestoredState)
+        });
+        Ok(undoing.len())
+    }
+
+    /// Whether the service holds something else than was last confirmed, in a field that the job owns and that answers show.
+    fn is_overtaken(&self, known: &SyncedRecord) -> Result<bool, store::Error> {
+        let Some(entity) = self.mirror.get(self.store, known.id)? else { return Ok(true) };
+        let is_shown = |field: &&Field| {
+            !matches!(field.kind, FieldKind::Photo | FieldKind::Ids) && !self.job.seed_only.contains(&field.name)
+        };
+        Ok(self.mapped.iter().filter(is_shown).any(|field| {
+            let sent = known.sent.get(&field.name);
+            sent.is_some_and(|sent| !known.is_in_sync(&field.name, field.kind, sent, entity.value(&field.name)))
+        }))
+    }
 }
 
 impl Origin {

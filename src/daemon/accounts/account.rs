@@ -1,6 +1,6 @@
 //! Begins an account, and ends it.
 
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -289,21 +289,12 @@ pub(super) async fn begin(
     if let Some(on_page) = &on_page {
         engine.serves_page(on_page.unserved.borrow().clone());
     }
-    let socket = config.control.socket.as_deref();
     entrance.door.leads_to(Behind::Runs(Arc::clone(&engine)));
     // Once the door leads here: no one stands by again in between.
     entrance.stands_by_no_more(shared, on_page.as_ref()).await;
-    let listens = match entrance.listen(socket, shared).await {
-        // Another process of this machine stands by for it there, and hands on what comes.
-        Err(error) if error.kind() == ErrorKind::AddrInUse && is_shared(&config) && engine.name().is_some() => {
-            engine.span().in_scope(|| tracing::warn!(%error, "the control socket is another process's: {error}"));
-            Ok(())
-        }
-        listens => listens,
-    };
-    if let Err(error) = listens {
+    if let Err(error) = listen(entrance, &engine, &config).await {
         on_page.iter().for_each(|on_page| shared.pages.take_off(on_page));
-        let path = socket.unwrap_or(Path::new("")).to_owned();
+        let path = config.control.socket.clone().unwrap_or_default();
         return Err(StartError::Socket { path, error });
     }
     let remote = RemoteCallers::serve(&engine, &entrance.commands);
@@ -325,6 +316,18 @@ pub(super) async fn begin(
     };
     let task = tokio::spawn(lives.instrument(engine.span().clone()));
     Ok(Entered::Runs(RunningAccount { engine, task, remote }))
+}
+
+/// Listens at the control socket of an account, unless another process of this machine stands by for it there, and hands on
+/// what comes.
+async fn listen(entrance: &Entrance, engine: &DaemonState, config: &Config) -> io::Result<()> {
+    match entrance.listen(config.control.socket.as_deref(), engine.shared()).await {
+        Err(error) if error.kind() == ErrorKind::AddrInUse && is_shared(config) && engine.name().is_some() => {
+            engine.span().in_scope(|| tracing::warn!(%error, "the control socket is another process's: {error}"));
+            Ok(())
+        }
+        listens => listens,
+    }
 }
 
 /// Says, where the state lies in a database, by which credentials the account is run.

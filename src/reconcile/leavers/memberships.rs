@@ -44,9 +44,18 @@ pub(crate) struct Memberships<'a> {
     store: &'a Store,
     /// The job as a whole.
     whole: JobName,
-    begun: &'a NewMemberships,
-    index: &'a Index,
-    seen: &'a Present,
+    pairs: PairsRead<'a>,
+}
+
+/// What a read says of the pairs of members and organizations.
+#[derive(Clone, Copy)]
+pub(crate) struct PairsRead<'a> {
+    /// Memberships that begin.
+    pub(crate) begun: &'a NewMemberships,
+    /// What the part knows of memberships.
+    pub(crate) index: &'a Index,
+    /// Which of those are in the read.
+    pub(crate) seen: &'a Present,
 }
 
 /// Whose a membership is.
@@ -61,15 +70,13 @@ pub(crate) enum Standing {
 }
 
 impl<'a> Memberships<'a> {
-    /// Of the members of `part`, where that is the memberships of a job: `index` is what it knows of them, and `seen` which
-    /// of that is in the read.
+    /// Of the members of `part`, where that is the memberships of a job.
     pub(crate) fn of(
         context: &Context<'a>,
         part: &Job,
         mirrors: &'a Mirrors,
         earlier: &'a [PartDraft],
-        begun: &'a NewMemberships,
-        (index, seen): (&'a Index, &'a Present),
+        pairs: PairsRead<'a>,
     ) -> Option<Self> {
         if part.mapping.target != Target::Membership {
             return None;
@@ -96,9 +103,7 @@ impl<'a> Memberships<'a> {
             members: mirrors.get(Target::Contractor)?,
             store: context.store,
             whole,
-            begun,
-            index,
-            seen,
+            pairs,
         })
     }
 
@@ -110,7 +115,7 @@ impl<'a> Memberships<'a> {
             (None, Some(stated)) if is_stated => stated.contains(&member),
             (None, _) => return false,
         };
-        let is_unsure = !is_stated && self.begun.is_unsure(&member);
+        let is_unsure = !is_stated && self.pairs.begun.is_unsure(&member);
         (self.are_removed || !is_gone) && !self.staying.contains(&member) && !is_unsure
     }
 
@@ -136,7 +141,7 @@ impl<'a> Memberships<'a> {
 
     /// The membership that took the place of one that is gone from the source.
     pub(crate) fn successor(&self, known: &SyncedRecord) -> Option<Key> {
-        self.begun.successor(known, self.index, self.seen)
+        self.pairs.begun.successor(known, self.pairs.index, self.pairs.seen)
     }
 }
 

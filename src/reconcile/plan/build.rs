@@ -14,7 +14,7 @@ use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
 use crate::reconcile::correlate::references::References;
 use crate::reconcile::leavers::detect::{LeaverDetector, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
-use crate::reconcile::leavers::memberships::Memberships;
+use crate::reconcile::leavers::memberships::{Memberships, PairsRead};
 use crate::reconcile::leavers::missing_limit::LimitResult;
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::leavers::{job_limit, missing_limit};
@@ -188,6 +188,7 @@ impl<'a> Inputs<'a> {
         let mut leavers = Leavers::default();
         let (protection, set, now) = (protection(context), leaver_set(job), context.now_for_leavers());
         let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
+        let pairs = PairsRead { begun: &begun, index, seen: &rows.present };
         let detector = LeaverDetector {
             job,
             store,
@@ -197,14 +198,7 @@ impl<'a> Inputs<'a> {
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
-            members: Memberships::of(
-                context,
-                job,
-                self.part.mirrors,
-                self.part.earlier,
-                &begun,
-                (index, &rows.present),
-            ),
+            members: Memberships::of(context, job, self.part.mirrors, self.part.earlier, pairs),
         };
         let judges = self.is_whole() && !self.is_superseded();
         if judges {
@@ -288,14 +282,15 @@ impl<'a> Inputs<'a> {
             notes.push(MAPPING_CHANGED.to_owned());
         }
         let found = restored_state::copies(self.store())?;
-        let (store, mirror) = (self.store(), self.mirror());
+        let comparison =
+            restored_state::Comparison { job, store: self.store(), mirror: self.mirror(), mapped: &self.mapped };
         if found > self.state.copies {
-            *overtaken = restored_state::overtaken(&self.index, job, store, mirror, &self.mapped)?;
+            *overtaken = comparison.overtaken(&self.index)?;
         }
         *copies = found;
         let undoing = match found {
             0 => 0,
-            _ => restored_state::hold(guarded, overtaken, job, store, mirror, &self.mapped)?,
+            _ => comparison.hold(guarded, overtaken)?,
         };
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
@@ -337,6 +332,37 @@ impl<'a> Inputs<'a> {
         Ok(judgement)
     }
 
+    /// What is known from now on of those about whom nothing is sent: of who is `missing`, of who is back, and of those for
+    /// whom the service holds something newer than a state that was laid back.
+    fn rows_besides(
+        &self,
+        missing: Vec<(Key, SyncedRecord)>,
+        copies: u64,
+        mut overtaken: BTreeMap<Key, SyncedRecord>,
+        settled: &[(Key, u128)],
+    ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        let mut rows = missing;
+        rows.extend(self.returned(settled)?);
+        // Who is as the source wants them is overtaken no more.
+        for (key, _) in settled.iter().filter(|_| copies > 0) {
+            overtaken.remove(key);
+            let known = SyncedRecord::get(self.store(), &self.job().name, key)?.filter(|known| known.overtaken);
+            rows.extend(known.map(|known| (key.clone(), SyncedRecord { overtaken: false, ..known })));
+        }
+        for (key, known) in &mut rows {
+            known.overtaken |= overtaken.remove(key).is_some();
+        }
+        rows.extend(overtaken);
+        Ok(rows)
+    }
+
+    /// What a run says of what it found in the state.
+    fn notes_of_state(&self) -> Result<Vec<String>, Error> {
+        let name = &self.job().name;
+        let taken_back = notes::taken_back_note(held::taking_back(self.store(), name)?, name);
+        Ok(taken_back.into_iter().chain(notes::unprotected_note(&self.unprotected()?)).collect())
+    }
+
     /// Puts the plan together.
     fn assemble(
         self,
@@ -345,10 +371,10 @@ impl<'a> Inputs<'a> {
         leaving: Leaving,
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
-        let Judgement { guarded: changes, in_force, updated, mapping_settled, copies, notes } = judgement;
-        let (copies, mut overtaken) = copies;
+        let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
+            judgement;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
-        let returned = self.returned(&classified.settled)?;
+        let waiting = self.rows_besides(leavers.waiting, copies, overtaken, &classified.settled)?;
         let stated = self.rows.left.keys().cloned().collect();
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
@@ -356,11 +382,9 @@ impl<'a> Inputs<'a> {
         let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(|one| self.rows.bad_values(one)));
         let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
-        let taken_back = held::taking_back(self.store(), &self.job().name)?;
-        let taken_back = notes::taken_back_note(taken_back, &self.job().name);
-        let unprotected = notes::unprotected_note(&self.unprotected()?);
+        let of_state = self.notes_of_state()?;
         let there = self.there(!attendance.sees_all)?;
-        let (store, name, mode) = (self.store(), self.job().name.clone(), self.job().mode);
+        let mode = self.job().mode;
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
@@ -378,22 +402,8 @@ impl<'a> Inputs<'a> {
         };
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
-        let notes = notes.chain(notes::photos_note(&classified.photos_left));
-        let notes = notes.chain(taken_back).chain(unprotected).collect();
+        let notes = notes.chain(notes::photos_note(&classified.photos_left)).chain(of_state).collect();
         let handed_over = transfers.handed_over.into_iter().map(|(key, _)| key).collect();
-        let mut waiting: Vec<_> = leavers.waiting.into_iter().chain(returned).collect();
-        if copies > 0 {
-            // Who is as the source wants them is overtaken no more.
-            for (key, _) in &classified.settled {
-                overtaken.remove(key);
-                let known = SyncedRecord::get(store, &name, key)?.filter(|known| known.overtaken);
-                waiting.extend(known.map(|known| (key.clone(), SyncedRecord { overtaken: false, ..known })));
-            }
-        }
-        for (key, known) in &mut waiting {
-            known.overtaken |= overtaken.remove(key).is_some();
-        }
-        waiting.extend(overtaken);
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
         let rest = JobPlan {

@@ -226,15 +226,18 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     }
     report.counts.rejected = report.rejections.len() as u64;
     report.counts.rejected_values = report.bad_values.len() as u64;
-    if !report.bad_values.is_empty() {
-        let (one, many) = (
-            "value could not be used: its field stays as it is",
-            "values could not be used: their fields stay as they are",
-        );
-        report.reasons.push(ReasonKind::BadValues.because(counted(report.bad_values.len(), one, many)));
-    }
+    report.reasons.extend(because_of_values(report.bad_values.len()));
     report.reasons.extend(notes.into_iter().map(Reason::from));
     report
+}
+
+/// The reason that values which can't be used are.
+fn because_of_values(count: usize) -> Option<Reason> {
+    let (one, many) = (
+        "value could not be used: its field stays as it is",
+        "values could not be used: their fields stay as they are",
+    );
+    (count > 0).then(|| ReasonKind::BadValues.because(counted(count, one, many)))
 }
 
 /// A key of another target than the job's own, as reports name it.

@@ -12,7 +12,7 @@ use super::units;
 use crate::config::Job;
 use crate::fault::chain;
 use crate::lookup::{self, Lookup};
-use crate::mapping::{Bound, Mapped, Mapping, OnBadValue};
+use crate::mapping::{Bound, Mapped, Mapping, OnBadValue, Reading};
 use crate::reconcile::{self, mapping, peek, rows};
 use crate::record::{FieldKind, Key, Record, Rejected, Target, Value};
 use crate::source::{Access, Read, Row, SourceState, csv};
@@ -67,38 +67,10 @@ pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: 
     };
     let inbox = next.waiting.as_ref().map(|_| format!("{}: ", next.describe())).unwrap_or_default();
     let Some(job) = next.job() else { return Finding::new(what, Verdict::Good, next.describe()) };
-    let (mut fits, mut seeks) = (0u64, 0u64);
-    let (mut records, mut dropped, mut rejected, mut bad_values) = (0u64, 0u64, Vec::new(), Vec::new());
-    let mut sample = None;
-    let mut keys = SharedKeys::default();
     let today = job.day(access.clock.now());
+    let mut tally = Tally::default();
     let mut visit = |row: &Row, bound: &Bound<'_>| {
-        let reading = bound.read(row, Some(today));
-        seeks += row.joins().len() as u64;
-        fits += row.joins().iter().filter(|joined| joined.place.is_some()).count() as u64;
-        bad_values.extend(reading.bad_values);
-        match reading.mapped {
-            Mapped::Record(record) => {
-                let fields = record.fields.iter();
-                for (_, value) in fields.filter(|(field, _)| is_place(job.mapping.target, field)) {
-                    let mut found = |name: &str| {
-                        let having = places.entry(name.to_owned()).or_default();
-                        having.records += 1;
-                        having.whole += u64::from(job.mapping.on_bad_value == OnBadValue::Row);
-                    };
-                    match value {
-                        Value::Text(name) => found(name),
-                        Value::List(names) => names.iter().for_each(|name| found(name)),
-                        _ => {}
-                    }
-                }
-                keys.take(&record);
-                sample.get_or_insert(record.key);
-                records += 1;
-            }
-            Mapped::Left(_) | Mapped::Dropped => dropped += 1,
-            Mapped::Rejected(row) => rejected.push(row),
-        }
+        tally.add(job, row, bound.read(row, Some(today)), places);
         ControlFlow::Continue(())
     };
     let read = match rows(job, &mapping(job), access, &mut visit) {
@@ -106,6 +78,7 @@ pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: 
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
     *found = Some(read.found.clone());
+    let Tally { fits, seeks, records, dropped, mut rejected, bad_values, sample, keys } = tally;
     rejected.extend(read.rejected.iter().cloned());
     for part in job.parts().filter(|part| part.name != job.name) {
         if let Err(error) = unusable(part, access, today, &mut rejected) {
@@ -147,6 +120,50 @@ pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: 
             let verdict = if records == 0 { Verdict::Wrong } else { Verdict::Doubtful };
             Finding::new(what, verdict, format!("{seen}; {line}{}", row.reason))
         }
+    }
+}
+
+/// What the rows of a source come to.
+#[derive(Default)]
+struct Tally {
+    /// How many lookups were sought, and how many of them found a row.
+    seeks: u64,
+    fits: u64,
+    records: u64,
+    /// Rows that say that their person is gone, or that are not included.
+    dropped: u64,
+    rejected: Vec<Rejected>,
+    bad_values: Vec<Rejected>,
+    /// The first key.
+    sample: Option<Key>,
+    keys: SharedKeys,
+}
+
+impl Tally {
+    fn add(&mut self, job: &Job, row: &Row, reading: Reading, places: &mut Places) {
+        self.seeks += row.joins().len() as u64;
+        self.fits += row.joins().iter().filter(|joined| joined.place.is_some()).count() as u64;
+        self.bad_values.extend(reading.bad_values);
+        let record = match reading.mapped {
+            Mapped::Record(record) => record,
+            Mapped::Left(_) | Mapped::Dropped => return self.dropped += 1,
+            Mapped::Rejected(row) => return self.rejected.push(row),
+        };
+        for (_, value) in record.fields.iter().filter(|(field, _)| is_place(job.mapping.target, field)) {
+            let mut found = |name: &str| {
+                let having = places.entry(name.to_owned()).or_default();
+                having.records += 1;
+                having.whole += u64::from(job.mapping.on_bad_value == OnBadValue::Row);
+            };
+            match value {
+                Value::Text(name) => found(name),
+                Value::List(names) => names.iter().for_each(|name| found(name)),
+                _ => {}
+            }
+        }
+        self.keys.take(&record);
+        self.sample.get_or_insert(record.key);
+        self.records += 1;
     }
 }
 
