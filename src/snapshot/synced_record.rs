@@ -70,12 +70,15 @@ pub struct Gone {
     /// What took its place in the source, by key, where something did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub successor: Option<Key>,
+    /// The job whose source has the person, and which may take the entity over.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offered: Option<JobName>,
 }
 
 impl Gone {
     /// Missing from now on.
     pub fn since(since: Timestamp) -> Self {
-        Self { since, reads: 0, content: String::new(), successor: None }
+        Self { since, reads: 0, content: String::new(), successor: None, offered: None }
     }
 }
 
@@ -121,6 +124,11 @@ impl SyncedRecord {
     /// Whether the photo that was last sent is one that the source does not have any more.
     pub fn has_stale_photo(&self, wanted: &Values) -> bool {
         wanted.get(Target::PHOTO).is_some_and(Value::is_empty) && self.sent.contains_key(Target::PHOTO)
+    }
+
+    /// The job that may take the entity over, since the person is gone here and in its source.
+    pub fn offered(&self) -> Option<&JobName> {
+        self.gone.as_ref()?.offered.as_ref()
     }
 
     /// Reads the row of a key.

@@ -137,6 +137,13 @@ impl Commit<'_> {
         Ok(earlier)
     }
 
+    /// Whether the entity of a record is another job's by now, or offered to one.
+    fn is_let_go(&self, key: &Key) -> bool {
+        let updates = &self.plan.updates;
+        updates.forgotten.iter().any(|(other, _)| other == key)
+            || updates.waiting.iter().any(|(other, known)| other == key && known.offered().is_some())
+    }
+
     /// Whether nothing keeps a change from being sent but that the job does not write.
     fn is_unwritten(&self, old: &Brief) -> bool {
         let waits = self.job.writes == Writes::Off && old.state == State::Waiting;
@@ -149,7 +156,7 @@ impl Commit<'_> {
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
             is_outdated: self.plan.updates.outdated.contains_key(&old.key),
-            is_let_go: self.plan.updates.forgotten.iter().any(|(key, _)| *key == old.key),
+            is_let_go: self.is_let_go(&old.key),
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
             may_write: self.job.writes != Writes::Off,
@@ -293,7 +300,7 @@ struct Circumstances {
     is_judged: bool,
     /// What was approved of it is to be looked at again.
     is_outdated: bool,
-    /// Its entity is another job's by now.
+    /// Its entity is another job's by now, or offered to one.
     is_let_go: bool,
     /// It is no removal, or nothing says that its person is to stay.
     may_leave: bool,

@@ -332,12 +332,16 @@ impl CorrelationContext<'_> {
         waits.then(|| Doubt::Held(HoldReason::AwaitsDecision { key: organization.to_string() }))
     }
 
-    /// The record that owns an entity, other than `key` of this job, and of a job that still exists.
+    /// The record that owns an entity, other than `key` of this job, and of a job that still exists and does not offer it.
     pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
         let other = Owner::besides(self.store, self.mirror.target(), id, (&self.job.name, key))?;
         let Some(owner) = other.filter(|owner| self.jobs.contains(&owner.job)) else { return Ok(None) };
-        let is_own = owner.job != self.job.name && self.is_of_own_member(id)?;
-        Ok(Some(owner).filter(|_| !is_own))
+        if owner.job == self.job.name {
+            return Ok(Some(owner));
+        }
+        let known = SyncedRecord::get(self.store, &owner.job, &owner.key)?;
+        let is_offered = known.is_some_and(|known| known.offered() == Some(&self.job.name));
+        Ok(if is_offered || self.is_of_own_member(id)? { None } else { Some(owner) })
     }
 
     /// Whether an entity is a membership of someone who belongs to this job by now: it came with them.

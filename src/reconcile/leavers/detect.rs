@@ -93,6 +93,7 @@ impl LeaverDetector<'_> {
             let before = leaver.known.clone();
             let mut absence = absent(before.gone.as_ref(), &self.job.leavers, self.now, content);
             absence.gone.successor = self.successor(&before);
+            absence.gone.offered = None;
             let is_replaced = absence.gone.successor.is_some();
             if !is_replaced {
                 departed.missed.push(self.missed(&leaver, absence.gone.since));
@@ -117,6 +118,7 @@ impl LeaverDetector<'_> {
         for (key, Statement { line, who }) in left {
             let Some(mut leaver) = self.leaver(key, true, departed)? else { continue };
             let (before, known) = (departed.changes.len(), leaver.known.clone());
+            leaver.known.gone.iter_mut().for_each(|gone| gone.offered = None);
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
                 leaver.known.gone.get_or_insert(Gone::since(self.now));

@@ -2,12 +2,16 @@
 //!
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
 //! are one person where their emails are the same. A person who comes to another job of the same side keeps their entity: this
-//! job lets go of it, and the other one, which finds it by its `match_on`, takes it over.
+//! job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
+//! job's: where the other one never does and loses them again, they leave here as anybody does.
 //!
-//! An error is never an absence (law 1): as long as files wait unread in the other inbox, or a row that can't be used is about
-//! them, those who leave stay. What an earlier file of changes said is in no source any more, so what waits in the other job
-//! counts too. Where the other source can't be read at all, that alone counts, and the run says so: a file that does not come
-//! keeps no other job from removing its own people.
+//! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source is not read to its end, or
+//! a row that can't be used, or that has the key of someone else, is about them, those who leave stay. What an earlier file of
+//! changes said is in no source any more, so what waits in the other job counts too. Where the other source can't be read at
+//! all, that alone counts, and the run says so: a file that does not come keeps no other job from removing its own people.
+//!
+//! Rejected: to let go of the entity at once. The other job may hold or reject the record, and then no job would know of the
+//! person.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
@@ -20,6 +24,7 @@ use crate::mapping::Mapped;
 use crate::mirror::Mirror;
 use crate::plan::{
     Change, HoldReason, LeaverAction, Match, Matcher, Writes, contradicted, is_another_person, is_named_alike,
+    match_hash,
 };
 use crate::queue;
 use crate::reconcile::approval::held;
@@ -28,7 +33,7 @@ use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::KeptRecord;
-use crate::record::{Action, Entity, Key, Record, RemoteId, Target, Values};
+use crate::record::{Action, Entity, JobName, Key, Record, RemoteId, Target, Values};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -41,8 +46,8 @@ const NAMED_MAX: usize = 3;
 pub(crate) struct JobTransfers {
     /// Those who are not there yet: they stay, and why.
     pub(crate) waits: Vec<(Key, HoldReason)>,
-    /// Those whose entity another job takes over: nothing is left to do here.
-    pub(crate) handed_over: Vec<(Key, RemoteId)>,
+    /// Those whose entity another job may take over.
+    pub(crate) offered: BTreeMap<Key, JobName>,
     /// What is worth telling.
     pub(crate) notes: Vec<String>,
 }
@@ -63,7 +68,6 @@ impl JobTransfers {
             other.name != job.name.root()
                 && other.mapping.target.has_presence()
                 && (other.mapping.fields.contains_key(Target::EMAIL) || same)
-                && (other.writes != Writes::Off || !same)
         };
         let others: Vec<&Job> = context.config.jobs.iter().filter(may_take).collect();
         if !target.has_presence() || !changes.iter().any(|change| change.wish.leaves()) || others.is_empty() {
@@ -74,8 +78,8 @@ impl JobTransfers {
             let is_same = other.mapping.target == target;
             let by = if is_same { other.match_on.clone() } else { vec![Target::EMAIL.into()] };
             let mut found = Appearances::new(&by, &leaving, is_same);
-            let waiting = match found.look(context, other) {
-                Ok(waiting) => waiting,
+            let Looked { waiting, unread } = match found.look(context, other) {
+                Ok(looked) => looked,
                 Err(error) => {
                     let note = "could not be read, so it is not known whether leavers appear there";
                     moving.notes.push(format!("the source of job {} {note}: {}", other.name, chain(&error)));
@@ -85,26 +89,34 @@ impl JobTransfers {
                     continue;
                 }
             };
-            if is_same {
-                moving.hand_over(context.store, other, &found.records, changes)?;
+            let mut unclear = BTreeSet::new();
+            if is_same && other.writes != Writes::Off {
+                unclear = moving.offer(context.store, job, other, &found.records, changes)?;
             } else {
                 moving.hold(context.store, other, &found.records, changes)?;
             }
-            let job = other.name.to_string();
-            moving.let_stay(changes, &HoldReason::MovesUnusable { job: job.clone() }, |id| found.is_unusable(id));
-            if waiting > 0 {
-                let count = moving.let_stay(changes, &HoldReason::MovesUnread { job }, |id| !found.has(id));
+            let is_unclear = |id: RemoteId| unclear.contains(&id) || found.is_unusable(id);
+            let name = other.name.to_string();
+            moving.let_stay(changes, &HoldReason::MovesUnusable { job: name.clone() }, is_unclear);
+            if waiting > 0 || unread.is_some() {
+                let reason = HoldReason::MovesUnread { job: name };
+                let count = moving.let_stay(changes, &reason, |id| !found.has(id));
                 let people = counted(count, "person stays", "people stay");
-                let files = counted(waiting, "file", "files");
-                let note = format!("{people} until job {} has read what waits in its inbox: {files}", other.name);
-                moving.notes.extend((count > 0).then_some(note));
+                let until = match unread {
+                    Some(unread) => format!("the source of job {} can be read to its end: {unread}", other.name),
+                    None => {
+                        let files = counted(waiting, "file", "files");
+                        format!("job {} has read what waits in its inbox: {files}", other.name)
+                    }
+                };
+                moving.notes.extend((count > 0).then(|| format!("{people} until {until}")));
             }
         }
         Ok(moving)
     }
 
-    /// Lets go of those who are gone here and stay at the service, where another job waits for them.
-    pub(crate) fn let_go(
+    /// Offers those who are gone here and stay at the service, where another job waits for them.
+    pub(crate) fn offer_staying(
         &mut self,
         context: &Context<'_>,
         job: &Job,
@@ -134,11 +146,10 @@ impl JobTransfers {
                     _ => known.gone.is_some_and(|gone| now.duration_since(gone.since) >= job.leavers.grace),
                 });
                 if owner.job == job.name && is_gone(&owner.key) && is_over {
-                    gone.push((owner.key, id));
+                    gone.push(owner.key);
                 }
             }
-            self.note(&taken_over(other), gone.iter().map(|(key, _)| key));
-            self.handed_over.extend(gone);
+            self.offer_to(context.store, job, other, gone)?;
         }
         Ok(())
     }
@@ -156,21 +167,27 @@ impl JobTransfers {
         self.waits.len() - before
     }
 
+    /// Those among the leavers who are in a job that does not take their entities over leave once they are there.
     fn hold(
         &mut self,
         store: &Store,
         other: &Job,
-        there: &BTreeMap<RemoteId, Key>,
+        there: &BTreeMap<RemoteId, Vec<Appearance>>,
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let mut moved = Vec::new();
         for change in changes.extract_if(.., |change| is_among(there, change)).collect::<Vec<_>>() {
-            let key = &there[&change.wish.id.expect("it is among them")];
-            let known = SyncedRecord::get(store, &other.name, key)?;
-            if known.is_some_and(|known| known.gone.is_none() && known.left.is_none()) {
+            let rows = &there[&change.wish.id.expect("it is among them")];
+            let mut is_there = false;
+            for row in rows {
+                let known = SyncedRecord::get(store, &other.name, &row.key)?;
+                is_there |=
+                    known.is_some_and(|known| known.gone.is_none() && known.left.is_none() && row.is_as_known(&known));
+            }
+            if is_there {
                 moved.push(change);
             } else {
-                let reason = HoldReason::Moves { job: other.name.to_string(), key: key.to_string() };
+                let reason = HoldReason::Moves { job: other.name.to_string(), key: rows[0].key.to_string() };
                 self.waits.push((change.key, reason));
             }
         }
@@ -179,23 +196,47 @@ impl JobTransfers {
         Ok(())
     }
 
-    fn hand_over(
+    /// Offers those among the leavers who are in another job's source to that job. Returns those of whom it is not clear
+    /// whether they are: their rows have the key of someone else.
+    fn offer(
         &mut self,
         store: &Store,
+        job: &Job,
         other: &Job,
-        there: &BTreeMap<RemoteId, Key>,
+        there: &BTreeMap<RemoteId, Vec<Appearance>>,
         changes: &mut Vec<Change>,
-    ) -> Result<(), Error> {
-        let mut wanted = BTreeMap::new();
-        for (id, key) in there {
-            // A record that the other job knows as another entity is of someone else, who shares an email with the leaver.
-            if SyncedRecord::get(store, &other.name, key)?.is_none_or(|known| known.id == *id) {
-                wanted.insert(*id, key.clone());
+    ) -> Result<BTreeSet<RemoteId>, Error> {
+        let (mut wanted, mut unclear) = (BTreeSet::new(), BTreeSet::new());
+        for (id, rows) in there {
+            for row in rows {
+                match SyncedRecord::get(store, &other.name, &row.key)? {
+                    Some(known) if known.id != *id => {
+                        // Someone else who shares an email with the leaver, unless their row was another before.
+                        unclear.extend((!row.is_as_known(&known)).then_some(*id));
+                    }
+                    _ => drop(wanted.insert(*id)),
+                }
             }
         }
-        let moved: Vec<_> = changes.extract_if(.., |change| is_among(&wanted, change)).collect();
-        self.note(&taken_over(other), moved.iter().map(|change| &change.key));
-        self.handed_over.extend(moved.into_iter().filter_map(|change| Some((change.key, change.wish.id?))));
+        let is_wanted =
+            |change: &mut Change| change.wish.leaves() && change.wish.id.is_some_and(|id| wanted.contains(&id));
+        let moved = changes.extract_if(.., is_wanted).map(|change| change.key).collect();
+        self.offer_to(store, job, other, moved)?;
+        Ok(unclear)
+    }
+
+    /// Offers people of a job to another one.
+    fn offer_to(&mut self, store: &Store, job: &Job, other: &Job, keys: Vec<Key>) -> Result<(), Error> {
+        let (mut before, mut new) = (Vec::new(), Vec::new());
+        for key in keys {
+            let known = SyncedRecord::get(store, &job.name, &key)?;
+            let is_before = known.is_some_and(|known| known.offered() == Some(&other.name));
+            if is_before { &mut before } else { &mut new }.push(key.clone());
+            self.offered.insert(key, other.name.clone());
+        }
+        let source = format!("moved to the source of job {}", other.name);
+        self.note(&format!("{source}, which takes them over with its next run"), new.iter());
+        self.note(&format!("{source}, which has not taken them over so far; its report says why"), before.iter());
         Ok(())
     }
 
@@ -206,11 +247,7 @@ impl JobTransfers {
     }
 }
 
-fn taken_over(other: &Job) -> String {
-    format!("moved to the source of job {}, which takes them over with its next run", other.name)
-}
-
-fn is_among(there: &BTreeMap<RemoteId, Key>, change: &Change) -> bool {
+fn is_among(there: &BTreeMap<RemoteId, Vec<Appearance>>, change: &Change) -> bool {
     change.wish.leaves() && change.wish.id.is_some_and(|id| there.contains_key(&id))
 }
 
@@ -223,6 +260,31 @@ fn entities(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeM
     Ok(leaving)
 }
 
+/// A record of another job that fits a leaver.
+struct Appearance {
+    key: Key,
+    /// The field by which it fits, and the digest of its value.
+    by: SmolStr,
+    mark: Option<u64>,
+}
+
+impl Appearance {
+    /// Whether the other job knows the record by what it fits the leaver by. Else its row was another one before, and
+    /// perhaps its key is mistyped.
+    fn is_as_known(&self, known: &SyncedRecord) -> bool {
+        match_hash(&known.sent, &self.by) == self.mark
+    }
+}
+
+/// What a look into another job came to.
+#[derive(Default)]
+struct Looked {
+    /// How many files wait besides.
+    waiting: usize,
+    /// Why its source does not show everybody.
+    unread: Option<String>,
+}
+
 /// Which of some leavers another job has.
 struct Appearances<'a> {
     leaving: &'a BTreeMap<RemoteId, Entity>,
@@ -230,8 +292,8 @@ struct Appearances<'a> {
     matcher: Matcher,
     /// Whether the other job would take the entity over: then another person must not get it (law 6).
     takes_over: bool,
-    /// By entity: the key of the record that fits.
-    records: BTreeMap<RemoteId, Key>,
+    /// By entity: the records that fit.
+    records: BTreeMap<RemoteId, Vec<Appearance>>,
     /// Those that a row fits that can't be used.
     unusable: BTreeSet<RemoteId>,
 }
@@ -250,28 +312,28 @@ impl<'a> Appearances<'a> {
         self.unusable.contains(&id) && !self.has(id)
     }
 
-    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last. Returns
-    /// how many files wait besides.
-    fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<usize, Error> {
+    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
+    fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
         let LatestFile { read, waiting } = last_file::latest(other, context.store, context.clock)?;
         if other.mode == Mode::Changes || read.is_none() {
             self.look_at_waiting(context.store, other)?;
         }
-        let Some((job, _copy)) = read else { return Ok(waiting) };
+        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: None }) };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
-        rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
-            match bound.read(row, Some(today)).mapped {
+        let read = rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+            let reading = bound.read(row, Some(today));
+            // Who begins there on a later day is on their way.
+            match reading.later.map_or(reading.mapped, |later| later.mapped) {
                 Mapped::Record(record) => self.note(record),
                 Mapped::Rejected(_) => {
                     let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
-                    let fields = bound.readable(row, is_wanted);
-                    self.unusable.extend(self.fitting(&fields));
+                    self.note_unusable(&bound.readable(row, is_wanted));
                 }
                 Mapped::Left(_) | Mapped::Dropped => {}
             }
             ControlFlow::Continue(())
         })?;
-        Ok(waiting)
+        Ok(Looked { waiting, unread: read.incomplete().first().cloned() })
     }
 
     /// Looks at what the job was to do and has not done.
@@ -280,8 +342,9 @@ impl<'a> Appearances<'a> {
             match (&held.reason, held.change) {
                 (HoldReason::Taken { field, id, .. }, _) => {
                     let is_them = |entity: &Entity| takes_over(other, held.record.as_ref(), entity, field);
-                    if self.leaving.get(id).is_some_and(is_them) {
-                        self.records.insert(*id, key);
+                    if let Some(entity) = self.leaving.get(id).filter(|entity| is_them(entity)) {
+                        let (by, mark) = (field.into(), match_hash(&entity.fields, field));
+                        self.records.entry(*id).or_default().push(Appearance { key, by, mark });
                     }
                 }
                 (_, Some(wish)) if !wish.leaves() => self.note(Record { key, fields: wish.fields }),
@@ -300,23 +363,34 @@ impl<'a> Appearances<'a> {
     }
 
     fn note(&mut self, record: Record) {
-        for id in self.fitting(&record.fields) {
-            self.records.insert(id, record.key.clone());
+        let Some((by, ids)) = self.fitting(&record.fields) else { return };
+        let mark = match_hash(&record.fields, &by);
+        for id in ids {
+            if !self.takes_over || is_them(self.by, &record.fields, &self.leaving[&id], &by) {
+                let row = Appearance { key: record.key.clone(), by: by.clone(), mark };
+                self.records.entry(id).or_default().push(row);
+            }
         }
     }
 
-    /// The entities that a record fits by the first field that finds any.
-    fn fitting(&self, fields: &Values) -> Vec<RemoteId> {
-        let (field, mut ids) = match self.matcher.find(fields) {
-            Match::None => return Vec::new(),
+    /// Notes whose a row may be that can't be used. One without a name may be anybody's that it fits.
+    fn note_unusable(&mut self, fields: &Values) {
+        let Some((by, ids)) = self.fitting(fields) else { return };
+        let has_name = fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
+        let may_be = |id: &RemoteId| !self.takes_over || !has_name || is_them(self.by, fields, &self.leaving[id], &by);
+        let ids: Vec<RemoteId> = ids.into_iter().filter(may_be).collect();
+        self.unusable.extend(ids);
+    }
+
+    /// The first field by which a record finds any leavers, and those who have its value there.
+    fn fitting(&self, fields: &Values) -> Option<(SmolStr, Vec<RemoteId>)> {
+        let (by, mut ids) = match self.matcher.find(fields) {
+            Match::None => return None,
             Match::One { by, id } => (by, vec![id]),
             Match::Many { by, ids } => (by, ids),
         };
-        ids.retain(|id| {
-            let entity = &self.leaving[id];
-            Matcher::confirmed(fields, entity, &field) && (!self.takes_over || is_them(self.by, fields, entity, &field))
-        });
-        ids
+        ids.retain(|id| Matcher::confirmed(fields, &self.leaving[id], &by));
+        Some((by, ids))
     }
 }
 

@@ -131,9 +131,12 @@ impl<'a> Memberships<'a> {
         }
         let id = shown.linked(Target::MEMBER);
         let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(Standing::Own) };
-        Ok(match Owner::of(self.store, Target::Contractor, id)? {
-            Some(_) => Standing::Own,
+        let owner = Owner::of(self.store, Target::Contractor, id)?;
+        let owned_by = owner.map(|Owner { job, key }| SyncedRecord::get(self.store, &job, &key)).transpose()?;
+        Ok(match owned_by {
             // The other job has not taken the person over yet.
+            Some(Some(known)) if known.offered().is_some() => Standing::Open,
+            Some(_) => Standing::Own,
             None if self.members.get(self.store, id)?.is_some() => Standing::Open,
             None => Standing::OfAnother,
         })

@@ -28,7 +28,7 @@ use crate::reconcile::model::part_draft::{PartDraft, PartResults};
 use crate::reconcile::model::state_updates::StateUpdates;
 use crate::reconcile::restored_state;
 use crate::record::{Action, JobName, Key, Rejected, RowMetadata, Target};
-use crate::snapshot::SyncedRecord;
+use crate::snapshot::{Gone, SyncedRecord};
 use crate::source::Complete;
 use crate::source::inbox::Reads;
 use crate::store::Store;
@@ -217,15 +217,18 @@ impl<'a> Inputs<'a> {
         }
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
         let missing = Missing::of(&leavers.missed, known, &detector, &limit);
+        // No later file of changes says again who left: the job that they were offered to may have lost them.
+        for key in self.offered_before()?.into_iter().filter(|_| judges) {
+            leavers.changes.extend(detector.fate(&key)?);
+        }
         // What an earlier file of changes said is looked at once more: another list may have them by now.
         let carried = self.carried_removals()?;
         leavers.changes.extend(carried.iter().cloned());
         let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
         leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
         if judges && attendance.complete.is_ok() {
-            transfers.let_go(context, job, self.mirror(), &|key| !self.is_present(key))?;
+            transfers.offer_staying(context, job, self.mirror(), &|key| !self.is_present(key))?;
         }
-        leavers.forgotten.extend(transfers.handed_over.iter().cloned());
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
         let with_absent = begun.with_absent(store, &job.name, absent)?;
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
@@ -332,6 +335,25 @@ impl<'a> Inputs<'a> {
         Ok(judgement)
     }
 
+    /// The rows of those who are missing, with the jobs that may take them over.
+    fn with_offers(
+        &self,
+        mut rows: Vec<(Key, SyncedRecord)>,
+        offered: &BTreeMap<Key, JobName>,
+    ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        for (key, job) in offered {
+            if rows.iter().all(|(other, _)| other != key) {
+                let known = SyncedRecord::get(self.store(), &self.job().name, key)?;
+                rows.extend(known.map(|known| (key.clone(), known)));
+            }
+            for (_, known) in rows.iter_mut().filter(|(other, _)| other == key) {
+                let gone = known.gone.get_or_insert_with(|| Gone::since(self.part.context.now_for_leavers()));
+                gone.offered = Some(job.clone());
+            }
+        }
+        Ok(rows)
+    }
+
     /// What is known from now on of those about whom nothing is sent: of who is `missing`, of who is back, and of those for
     /// whom the service holds something newer than a state that was laid back.
     fn rows_besides(
@@ -374,7 +396,8 @@ impl<'a> Inputs<'a> {
         let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
             judgement;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
-        let waiting = self.rows_besides(leavers.waiting, copies, overtaken, &classified.settled)?;
+        let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
+        let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
         let stated = self.rows.left.keys().cloned().collect();
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
@@ -403,7 +426,7 @@ impl<'a> Inputs<'a> {
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
         let notes = notes.chain(notes::photos_note(&classified.photos_left)).chain(of_state).collect();
-        let handed_over = transfers.handed_over.into_iter().map(|(key, _)| key).collect();
+        let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
         let rest = JobPlan {

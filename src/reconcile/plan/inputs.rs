@@ -245,6 +245,23 @@ impl<'a> Inputs<'a> {
         Ok(returned)
     }
 
+    /// Those whom an earlier file of changes said to be gone, who were offered to another job, and of whom this file says
+    /// nothing.
+    pub(super) fn offered_before(&self) -> Result<Vec<Key>, Error> {
+        let mut offered = Vec::new();
+        if self.job().mode == Mode::Full {
+            return Ok(offered);
+        }
+        for key in (0..self.index.len()).filter(|at| self.index.entry(*at).gone).filter_map(|at| self.key(at)) {
+            if self.rows.left.contains_key(&key) || self.is_present(&key) {
+                continue;
+            }
+            let known = SyncedRecord::get(self.store(), &self.job().name, &key)?;
+            offered.extend(known.filter(|known| known.offered().is_some()).map(|_| key));
+        }
+        Ok(offered)
+    }
+
     /// The removals that wait from earlier files of changes, and of which this one says nothing.
     pub(super) fn carried_removals(&self) -> Result<Vec<Change>, Error> {
         let (job, store) = (self.job(), self.store());

@@ -1,6 +1,7 @@
 //! Contractors, their organizations and certifications.
 
 mod changing_sides;
+mod doubtful_moves;
 mod every_target;
 mod holders;
 pub(crate) mod jobs;

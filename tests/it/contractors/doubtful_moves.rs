@@ -1,0 +1,123 @@
+//! People who go from one job's list to another's, where their row there can't be used, or is not believed.
+
+use crate::support::{Config, World};
+
+const REMOVING: &str =
+    "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\nmax_missing = \"off\"\n";
+
+/// Staff, and another job of `target`; both find people by their emails.
+fn world(target: &str, job: &str) -> World {
+    let of = |name: &str, target: &str, job: &str| {
+        let own = match target {
+            "staff" => "employee_id = \"{{ no }}\"\n",
+            _ => "\"org.name\" = \"{{ company }}\"\n",
+        };
+        Config {
+            name: name.into(),
+            target: target.into(),
+            job: format!("key = \"{{{{ no }}}}\"\n{job}"),
+            path: format!("{name}.csv"),
+            map: format!("name = \"{{{{ name }}}}\"\nemail = \"{{{{ email }}}}\"\n{own}"),
+            ..Config::rest(REMOVING)
+        }
+    };
+    World::of(of("here", "staff", "").and(&of("there", target, job)))
+}
+
+fn here(world: &World, people: &[u32]) {
+    let row = |one: &u32| format!("{one},Person {one},p{one}@example.com\n");
+    let rows: String = people.iter().map(row).collect();
+    world.put("here.csv", format!("No,Name,Email\n{rows}").as_bytes());
+}
+
+/// The other list: two people who are there from the beginning, and what else it holds.
+fn there(world: &World, more: &str) {
+    let rows = "81,Cy Fox,cy@example.com,Acme,\n82,Di Gray,di@example.com,Acme,\n";
+    world.put("there.csv", format!("No,Name,Email,Company,From\n{rows}{more}").as_bytes());
+}
+
+/// How many people of that email there are at the service.
+fn count(world: &World, email: &str) -> usize {
+    let all = ["staff", "sp.member"].map(|what| world.service().all(what));
+    all.iter().flatten().filter(|one| one["email"] == email).count()
+}
+
+#[test]
+fn law_1_fault_100_who_leaves_stays_while_their_row_in_another_list_is_not_used() {
+    for target in ["staff", "contractor"] {
+        for (what, job, row) in [
+            ("the key of someone else", "", "82,Person 5,p5@example.com,Acme,\n"),
+            ("a key that is an error", "", "#N/A,Person 5,p5@example.com,Acme,\n"),
+            ("a cell too many", "", "85,Person 5,p5@example.com,\"Acme\", Ltd,\n"),
+            ("a row that is cut off", "", "85,Person 5,p5@exam"),
+            ("a quote that stays open", "", "85,Person 5,\"p5@example.com,Acme,\n"),
+            ("no name", "", "85,,p5@example.com,Acme,\n"),
+            ("a later day", "active_from = \"{{ from }}\"\n", "85,Person 5,p5@example.com,Acme,2099-01-01\n"),
+            ("a job that does not write", "writes = \"off\"\n", "85,Person 5,p5@example.com,Acme,\n"),
+        ] {
+            let world = world(target, if job.starts_with("writes") { "" } else { job });
+            here(&world, &[1, 2, 5]);
+            there(&world, "");
+            world.sync().expect(0);
+            if job.starts_with("writes") {
+                world.edit_config("name = \"there\"\n", "name = \"there\"\nwrites = \"off\"\n");
+            }
+            here(&world, &[1, 2]);
+            there(&world, row);
+            for _ in 0..2 {
+                let ran = world.sync();
+                assert_eq!(count(&world, "p5@example.com"), 1, "{target}, {what}: {ran:?}");
+                let said = ran.json()["jobs"][0].to_string();
+                assert!(said.contains("job there"), "{target}, {what}: it is said why: {said}");
+            }
+            // They are in neither list: an ordinary leaver.
+            there(&world, "");
+            world.sync();
+            assert_eq!(count(&world, "p5@example.com"), 0, "{target}, {what}");
+            assert_eq!((count(&world, "p1@example.com"), count(&world, "di@example.com")), (1, 1), "{target}, {what}");
+        }
+    }
+}
+
+#[test]
+fn law_6_who_is_offered_to_another_list_stays_the_first_one_s_until_it_takes_them() {
+    let world = world("staff", "match_on = [\"employee_id\", \"email\"]\n");
+    here(&world, &[1, 2, 5]);
+    there(&world, "");
+    world.sync().expect(0);
+    here(&world, &[1, 2]);
+    // The number is another one, so a person decides.
+    there(&world, "85,Person 5,p5@example.com,Acme,\n");
+    let ran = world.run(&["sync", "--json", "here"]).expect(0);
+    assert!(ran.reason().contains("takes them over with its next run"), "{ran:?}");
+    world.run(&["sync", "--json", "there"]).expect(4);
+    let ran = world.run(&["sync", "--json", "here"]).expect(0);
+    assert!(ran.reason().contains("has not taken them over so far"), "{ran:?}");
+    assert_eq!(ran.job()["missing"], 1, "they count as missing: {ran:?}");
+    // The other list loses them again.
+    there(&world, "");
+    world.sync().expect(0);
+    assert_eq!(count(&world, "p5@example.com"), 0, "an ordinary leaver of the first list");
+}
+
+#[test]
+fn law_6_who_is_back_in_the_first_list_is_not_taken_over() {
+    let world = world("staff", "match_on = [\"employee_id\", \"email\"]\n");
+    here(&world, &[1, 2, 5]);
+    there(&world, "");
+    world.sync().expect(0);
+    here(&world, &[1, 2]);
+    there(&world, "5,Person 5,p5@example.com,Acme,\n");
+    world.run(&["sync", "--json", "here"]).expect(0);
+    here(&world, &[1, 2, 5]);
+    world.run(&["sync", "--json", "here"]).expect(0);
+    let ran = world.run(&["sync", "--json", "there"]).expect(4);
+    assert!(format!("{ran:?}").contains("key 5 of job here"), "{ran:?}");
+    here(&world, &[1, 2]);
+    world.run(&["sync", "--json", "here"]).expect(0);
+    world.run(&["sync", "--json", "there"]).expect(0);
+    assert_eq!(count(&world, "p5@example.com"), 1);
+    // It is the other list's by now.
+    let ran = world.sync().expect(0);
+    assert_eq!((count(&world, "p5@example.com"), &ran.json()["jobs"][0]["missing"]), (1, &0.into()), "{ran:?}");
+}
