@@ -1,7 +1,9 @@
 //! What the sandbox answers, before it becomes bytes on a connection.
 
 use axum::http::StatusCode;
-use serde_json::json;
+use serde_json::{Value, json};
+
+use crate::fault::Disguise;
 
 const JSON: &str = "application/json";
 
@@ -50,6 +52,18 @@ impl Answer {
             headers: vec![("content-type", "text/html; charset=utf-8".to_owned())],
             body: page.as_bytes().to_vec(),
         }
+    }
+
+    /// The same with its entities shown otherwise.
+    pub(crate) fn shown(mut self, otherwise: &[Disguise]) -> Self {
+        if !otherwise.is_empty()
+            && self.status.is_success()
+            && let Ok(mut document) = serde_json::from_slice::<Value>(&self.body)
+        {
+            otherwise.iter().for_each(|shown| shown.apply(&mut document));
+            self.body = document.to_string().into_bytes();
+        }
+        self
     }
 
     /// The same with one more header.

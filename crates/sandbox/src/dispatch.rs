@@ -156,12 +156,12 @@ impl Service {
             let answer = Answer::error(status, "a fault on purpose");
             retry_after.map_or(answer.clone(), |seconds| answer.with("retry-after", seconds.to_string()))
         };
-        let outcome = match strike.effect {
-            None => Outcome::Answered(act()),
-            Some(Effect::Status(status, retry_after)) => Outcome::Answered(refused(status, retry_after)),
+        let outcome = match &strike.effect {
+            None => Outcome::Answered(act().shown(&strike.shown)),
+            Some(Effect::Status(status, retry_after)) => Outcome::Answered(refused(*status, *retry_after)),
             Some(Effect::StatusAfter(status, retry_after)) => {
                 act();
-                Outcome::Answered(refused(status, retry_after))
+                Outcome::Answered(refused(*status, *retry_after))
             }
             Some(Effect::CutBefore) => Outcome::Cut,
             Some(Effect::CutAfter) => {
@@ -172,9 +172,9 @@ impl Service {
             Some(Effect::Html) => Outcome::Answered(Answer::web_page()),
             Some(Effect::EmptyList) => Outcome::Answered(Answer::document(StatusCode::OK, b"[]".to_vec())),
             Some(Effect::NotFound) => Outcome::Answered(Answer::error(StatusCode::NOT_FOUND, "not found")),
-            Some(Effect::Delay(_) | Effect::DelayBefore(_) | Effect::Hold | Effect::HoldBefore) => {
-                unreachable!("waits are summed up in a strike")
-            }
+            Some(
+                Effect::Delay(_) | Effect::DelayBefore(_) | Effect::Hold | Effect::HoldBefore | Effect::Disguised(_),
+            ) => unreachable!("waits are summed up in a strike, and so is how entities are shown"),
         };
         if strike.held {
             self.gate.wait().await;

@@ -20,6 +20,9 @@ a fault is a few words in any order, separated by spaces or commas:
     half                        do it, close the connection in the middle of the answer
     html                        200 with a web page           empty-list         200 with []
     not-found                   404
+    without=NAME                it is done, and the answer shows entities without that field
+    omit=1003                   it is done, and a list does not show the one with that id
+    as=NAME:OTHER               it is done, and the answer shows that field under another name
   when (counted over the requests that fit; the default is always):
     after=10  not before the 11th   nth=2  only the 2nd (after those)   every=3  each 3rd
     times=5   at most 5 times       p=0.2 [seed=7]  by chance, the same in every run

@@ -3,6 +3,8 @@
 use std::str::FromStr;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::error::Error;
 use crate::operation::{Operation, operations};
 
@@ -31,7 +33,7 @@ enum Method {
 }
 
 /// What a fault does.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Effect {
     /// An answer of that status; nothing is done.
     Status(u16, Option<u64>),
@@ -57,6 +59,40 @@ pub(crate) enum Effect {
     EmptyList,
     /// A 404; nothing is done.
     NotFound,
+    /// It is done, and the answer shows entities otherwise.
+    Disguised(Disguise),
+}
+
+/// How entities are shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Disguise {
+    /// Without a field.
+    Without(String),
+    /// With a field under another name.
+    As(String, String),
+    /// A list does not have the one of that id.
+    Omit(i64),
+}
+
+impl Disguise {
+    /// Shows an entity, or each of a list, so.
+    pub(crate) fn apply(&self, document: &mut Value) {
+        match document {
+            Value::Array(entities) => {
+                entities.retain(|entity| !matches!(self, Self::Omit(id) if entity["id"] == *id));
+                entities.iter_mut().for_each(|entity| self.apply(entity));
+            }
+            Value::Object(fields) => match self {
+                Self::Omit(_) => {}
+                Self::Without(name) => drop(fields.remove(name)),
+                Self::As(name, other) => {
+                    let value = fields.remove(name);
+                    fields.extend(value.map(|value| (other.clone(), value)));
+                }
+            },
+            _ => {}
+        }
+    }
 }
 
 /// Which of the fitting requests a fault strikes.
@@ -148,6 +184,17 @@ fn read_effect(word: &str) -> Result<Option<Effect>, String> {
         "html" => Effect::Html,
         "empty-list" => Effect::EmptyList,
         "not-found" => Effect::NotFound,
+        "without" if !value.is_empty() => Effect::Disguised(Disguise::Without(value.to_owned())),
+        "omit" => {
+            let id = value.parse().map_err(|_| format!("{word:?} has no id"))?;
+            Effect::Disguised(Disguise::Omit(id))
+        }
+        "as" => match value.split_once(':') {
+            Some((name, other)) if !name.is_empty() && !other.is_empty() => {
+                Effect::Disguised(Disguise::As(name.to_owned(), other.to_owned()))
+            }
+            _ => return Err(format!("{word:?} has no two names, such as as=customfields:cf")),
+        },
         _ => return Ok(None),
     }))
 }
@@ -268,6 +315,9 @@ mod tests {
             ("cut-before", Effect::CutBefore),
             ("empty-list", Effect::EmptyList),
             ("not-found", Effect::NotFound),
+            ("without=ice", Effect::Disguised(Disguise::Without("ice".to_owned()))),
+            ("omit=1003", Effect::Disguised(Disguise::Omit(1003))),
+            ("as=customfields:cf", Effect::Disguised(Disguise::As("customfields".to_owned(), "cf".to_owned()))),
         ] {
             assert_eq!(spec.parse::<Fault>().unwrap().effect, expected, "{spec}");
         }
@@ -280,6 +330,8 @@ mod tests {
             ("GET", "no effect"),
             ("html half", "second effect"),
             ("status=abc", "no HTTP status"),
+            ("omit=all", "no id"),
+            ("as=cf", "no two names"),
             ("status=99", "no HTTP status"),
             ("delay=5", "no time"),
             ("delay=5é", "no time"),

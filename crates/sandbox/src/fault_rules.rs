@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::chance::draw;
-use crate::fault::{Effect, Fault, FaultTarget, When};
+use crate::fault::{Disguise, Effect, Fault, FaultTarget, When};
 
 /// The faults of a sandbox and how often each was asked and struck.
 #[derive(Default)]
@@ -28,7 +28,9 @@ pub(crate) struct Strike {
     pub(crate) held_before: bool,
     /// Whether its answer waits until it is released.
     pub(crate) held: bool,
-    /// The first effect that is more than a wait.
+    /// How entities are shown.
+    pub(crate) shown: Vec<Disguise>,
+    /// The first effect that is more than that, or a wait.
     pub(crate) effect: Option<Effect>,
 }
 
@@ -37,19 +39,21 @@ impl FaultRules {
         Self { rules: faults.into_iter().map(|fault| (fault, Count::default())).collect() }
     }
 
-    /// Counts the request and says what goes wrong with it. Waits add up; of other effects the first wins.
+    /// Counts the request and says what goes wrong with it. Waits, and how entities are shown, add up; of other effects the
+    /// first wins.
     pub(crate) fn strike(&mut self, target: FaultTarget<'_>) -> Strike {
         let mut strike = Strike::default();
         for (fault, count) in self.rules.iter_mut().filter(|(fault, _)| fault.fits(target)) {
             if !count.is_due(&fault.when) {
                 continue;
             }
-            match fault.effect {
-                Effect::Delay(delay) => strike.later += delay,
-                Effect::DelayBefore(delay) => strike.before += delay,
+            match &fault.effect {
+                Effect::Delay(delay) => strike.later += *delay,
+                Effect::DelayBefore(delay) => strike.before += *delay,
                 Effect::Hold => strike.held = true,
                 Effect::HoldBefore => strike.held_before = true,
-                effect => strike.effect = strike.effect.or(Some(effect)),
+                Effect::Disguised(shown) => strike.shown.push(shown.clone()),
+                effect => strike.effect = strike.effect.take().or_else(|| Some(effect.clone())),
             }
         }
         strike
@@ -112,6 +116,9 @@ mod tests {
     fn waits_add_up_and_the_first_other_effect_wins() {
         let strike = struck(&["delay=1s", "hold", "half", "delay=2s", "html", "delay-before=3s"], 1).remove(0);
         let (before, later) = (Duration::from_secs(3), Duration::from_secs(3));
-        assert_eq!(strike, Strike { before, later, held_before: false, held: true, effect: Some(Effect::Half) });
+        assert_eq!(
+            strike,
+            Strike { before, later, held_before: false, held: true, shown: Vec::new(), effect: Some(Effect::Half) }
+        );
     }
 }
