@@ -25,6 +25,8 @@ pub(super) struct Stamp {
     /// The size in bytes.
     pub(super) size: u64,
     modified: (i64, i64),
+    /// Whether everybody on this machine may write it.
+    pub(super) is_open_to_all: bool,
 }
 
 impl Stamp {
@@ -34,6 +36,7 @@ impl Stamp {
             inode: metadata.ino(),
             size: metadata.size(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
+            is_open_to_all: metadata.mode() & 0o002 != 0,
         }
     }
 

@@ -75,8 +75,13 @@ fn read_file(
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, CsvErrorKind> {
     let (file, stamp) = open(options, clock)?;
-    read_rows((file, stamp.size, Some(stamp)), options, wanted, known, visit)
+    let mut read = read_rows((file, stamp.size, Some(stamp)), options, wanted, known, visit)?;
+    read.notes.extend(stamp.is_open_to_all.then(|| OPEN_TO_ALL.to_owned()));
+    Ok(read)
 }
+
+/// What is said of a file that everybody may write.
+const OPEN_TO_ALL: &str = "everybody on this machine may write the file, and who does decides who is there; take that right from others (chmod o-w)";
 
 fn read_rows(
     (mut file, size, stamp): (File, u64, Option<Stamp>),
