@@ -403,6 +403,7 @@ mod tests {
             MovesUnusable { job: job.clone() },
             MovesUnread { job },
             Protected,
+            Administrator,
             Outdated,
             OtherHalf,
             HalfAlone,

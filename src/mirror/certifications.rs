@@ -12,16 +12,21 @@ use crate::record::{RemoteId, normalize};
 pub struct Certifications {
     /// By name, without case and outer spaces.
     by_name: BTreeMap<String, Vec<RemoteId>>,
+    /// How many hold each, as far as the service says so.
+    #[serde(default)]
+    holders: BTreeMap<RemoteId, i64>,
 }
 
 impl Certifications {
     pub(super) fn of(listed: Vec<Certification>) -> Self {
         let mut by_name: BTreeMap<String, Vec<RemoteId>> = BTreeMap::new();
+        let mut holders = BTreeMap::new();
         for certification in listed {
+            holders.extend(certification.holders.map(|count| (certification.id, count)));
             let name = certification.name.as_deref().map(normalize).unwrap_or_default();
             by_name.entry(name).or_default().push(certification.id);
         }
-        Self { by_name }
+        Self { by_name, holders }
     }
 
     /// The certification that a name or an id means; otherwise what is wrong with it.
@@ -33,6 +38,11 @@ impl Certifications {
         }
         let id = text.trim().parse().ok().and_then(RemoteId::new);
         id.filter(|id| self.has(*id)).ok_or("the service has no certification of that name or id")
+    }
+
+    /// How many hold it, where the service says so.
+    pub(super) fn holders(&self, id: RemoteId) -> Option<usize> {
+        usize::try_from(*self.holders.get(&id)?).ok()
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {

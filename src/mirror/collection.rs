@@ -63,6 +63,9 @@ pub(super) struct PullState {
     pub(super) full_at: Option<Timestamp>,
     /// The fields that are stored.
     pub(super) fields: BTreeSet<String>,
+    /// The service's names of the fields that lists show; an entity that is read by itself may lack some of them.
+    #[serde(default)]
+    pub(super) listed: BTreeSet<String>,
     /// How many entities the last whole listing had.
     pub(super) count: u64,
     /// How many locations there were.

@@ -66,17 +66,25 @@ impl AsEntity for CertificationHolder {
     /// and [`Target::COMPOSITE`].
     fn entity(&self, _: &Elements) -> Entity {
         let (certification, record) = (number(self.certification_id), number(self.record_id));
-        let record_type = self.record_type.clone().unwrap_or_default();
+        let record_type = self.record_type.as_deref().map(record_type).unwrap_or_default();
         let fields = [
-            (Target::COMPOSITE, pair(&[certification.shown(), record_type, record.shown()])),
+            (Target::COMPOSITE, pair(&[certification.shown(), record_type.clone(), record.shown()])),
             ("certification", certification),
-            ("record_type", text(&self.record_type)),
+            ("record_type", text(&Some(record_type).filter(|text| !text.is_empty()))),
             ("holder", record),
             ("validfrom", text(&self.validfrom)),
             ("validto", text(&self.validto)),
             ("certification_number", text(&self.certification_number)),
         ];
         entity(self.id, &self.created, fields, None)
+    }
+}
+
+/// The kind of a holder: the service has several spellings of one thing (`Staff`, `spm`, `sp/member`).
+fn record_type(shown: &str) -> String {
+    match shown.to_lowercase() {
+        member if member == "spm" || member == "sp/member" => "sp".to_owned(),
+        kind => kind,
     }
 }
 

@@ -36,6 +36,8 @@ pub struct Mirror {
     pub(super) elements: Elements,
     pub(super) certifications: Certifications,
     pub(super) changed: BTreeSet<RemoteId>,
+    /// Entities that a whole listing lacks, and that are there all the same.
+    pub(super) unlisted: BTreeSet<RemoteId>,
 }
 
 impl Mirror {
@@ -53,6 +55,11 @@ impl Mirror {
         if !self.found.contains_key(&id) {
             ENTITIES.will_get(next, &self.target, &id);
         }
+    }
+
+    /// Whether lists show a field, by the service's name.
+    pub fn shows_in_lists(&self, name: &str) -> bool {
+        self.last.listed.contains(name)
     }
 
     /// What the entities are.
@@ -120,6 +127,11 @@ impl Mirror {
     /// The ids whose entities differ from what was stored before the pull, those that are gone included.
     pub fn changed(&self) -> &BTreeSet<RemoteId> {
         &self.changed
+    }
+
+    /// The ids of entities that are at the service, and that its whole list does not show.
+    pub fn unlisted(&self) -> &BTreeSet<RemoteId> {
+        &self.unlisted
     }
 
     /// A time of the service's before this pull.
@@ -215,12 +227,19 @@ pub struct Removal {
 impl Removal {
     /// How long removals are remembered: for the day in which they count, and as much again for a clock that is ahead.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(48);
+    /// How long the service may still show, and have, what was removed.
+    const LASTS: SignedDuration = SignedDuration::from_hours(1);
     const PRUNED_EVERY: SignedDuration = SignedDuration::from_hours(1);
 
     /// Removes an entity, and remembers the time and the job.
     pub fn put(&self, batch: &mut Batch, target: Target, id: RemoteId) {
         drop_gone(batch, target, id);
         REMOVALS.put(batch, &target, &id, self);
+    }
+
+    /// Whether the service may still show the entity.
+    pub fn lasts(&self, now: Timestamp) -> bool {
+        now.duration_since(self.at).abs() < Self::LASTS
     }
 
     /// The removal of an entity, where it is remembered.

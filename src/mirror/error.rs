@@ -58,10 +58,17 @@ pub enum ErrorKind {
         /// The entity.
         id: RemoteId,
     },
-    /// A whole listing lacks an entity that is there.
-    #[error("the list lacks id {id}, which the service still has: the list lies, and nothing is taken from it")]
+    /// A list that is there at one moment is said not to be there at the next.
+    #[error("the service answers 404 to a list that it shows a moment later; nothing is taken from that")]
+    Flickers,
+    /// A whole listing lacks entities that are there.
+    #[error(
+        "the list lacks id {id} and {more} more, which the service still has: the list lies, and nothing is taken from it"
+    )]
     Lacks {
-        /// The entity.
+        /// One of them.
         id: RemoteId,
+        /// How many more.
+        more: usize,
     },
 }

@@ -29,6 +29,7 @@ impl Mirror {
         self.each(store, |entity| *held.entry(entity.value("certification").shown()).or_default() += 1)?;
         let (mut seen, mut emptied) = (BTreeSet::new(), None);
         for certification in &asked {
+            let count = self.certifications.holders(*certification);
             let listed = match client.send(holders(Some(*certification)).list(&Query::default())).await {
                 Ok(answered) => Some(answered.value),
                 Err(error) if error.code() == Some(404) => None,
@@ -37,7 +38,8 @@ impl Mirror {
             let not_found = listed.is_none();
             let listed = listed.unwrap_or_default();
             let before = held.get(&certification.to_string()).copied().unwrap_or_default();
-            if listed.is_empty() && before > 0 {
+            // Where the certification itself says that no one holds it, each of those known is asked for.
+            if listed.is_empty() && before > 0 && count != Some(0) {
                 emptied.get_or_insert(ErrorKind::Emptied { before, not_found });
                 continue;
             }

@@ -42,6 +42,7 @@ impl Mirror {
             elements,
             certifications,
             changed: BTreeSet::new(),
+            unlisted: BTreeSet::new(),
         }))
     }
 

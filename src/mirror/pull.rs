@@ -1,6 +1,7 @@
 //! Pulls the service's entities into the mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,17 +11,23 @@ use super::elements::Elements;
 use super::entities::{ENTITIES, Mirror, Removal, gather, kept};
 use super::error::{Error, ErrorKind};
 use super::remote::Remote;
-use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, list_all};
+use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Walked, list_all};
 use crate::clock::Clock;
+use crate::crash::term;
 use crate::record::{RemoteId, Target};
 use crate::snapshot::{OWNERS, SyncedRecord};
 use crate::store::{self, BulkLoader, MetaKey, Store};
 
-/// How long a list may still show what was removed.
-const REMOVED_SHOWS: SignedDuration = SignedDuration::from_hours(1);
-/// How many entities that a whole listing lacks are asked for one by one. The first that answers shows that the listing
-/// lied; where this number is really gone, the rest is believed.
+/// How many entities that a whole listing lacks are asked for one by one; where this number is really gone, the rest is
+/// believed.
 const GONE_ASKED_MAX: usize = 1000;
+/// How many of them are asked for once more.
+const GONE_ASKED_AGAIN: usize = 8;
+/// Up to this number, or this share of those that are listed, entities that are there may be missing from the list: of more, it lies.
+const UNLISTED_MAX: usize = 3;
+const UNLISTED_SHARE: usize = 100;
+/// After how long what seems to be gone is asked for once more.
+const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 impl Mirror {
     /// Reads what changed at the service, or all of it where a whole listing is due. With `persist`, entities
@@ -48,6 +55,7 @@ impl Mirror {
             elements: Elements::default(),
             certifications: Certifications::default(),
             changed: BTreeSet::new(),
+            unlisted: BTreeSet::new(),
         };
         if wanted.elements() {
             mirror.pull_elements(client).await.map_err(fail("custom fields"))?;
@@ -67,14 +75,14 @@ impl Mirror {
         Ok(mirror)
     }
 
-    /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3).
+    /// Reads what changed since the last finished pull once more, for looking up what became of a request (law 3). That nothing
+    /// changed is believed of the service only, and not of a gateway before it.
     pub async fn refresh(&mut self, client: &Client, store: &Store, clock: &Clock) -> Result<(), Error> {
         let since = self.last.watermark;
         let wanted = PullSet::new(self.target, [], SignedDuration::ZERO);
         let what = what(self.target);
-        self.pull_entities(client, store, &wanted, Listing::new(store, self.target, since, clock))
-            .await
-            .map_err(|kind| Error { what, kind })
+        let listing = Listing { proves_nothing_new: true, ..Listing::new(store, self.target, since, clock) };
+        self.pull_entities(client, store, &wanted, listing).await.map_err(|kind| Error { what, kind })
     }
 
     async fn pull_elements(&mut self, client: &Client) -> Result<(), ErrorKind> {
@@ -114,7 +122,10 @@ impl Mirror {
         } else {
             let walked =
                 Remote::walk(client, target, seen.since, |page| self.take((client, store), page, &mut seen)).await?;
-            (walked.date, walked.listed_nothing_by_404)
+            if walked.ended_by_404 {
+                self.believe_404(client, &walked, &seen).await?;
+            }
+            (walked.date, walked.ended_by_404)
         };
         if let Some(error) = seen.failure {
             return Err(error.into());
@@ -127,10 +138,30 @@ impl Mirror {
             self.find_gone(client, store, &seen.listed, not_found).await?;
             self.last.count = seen.listed.len() as u64;
             self.last.full_at = Some(seen.now);
+            self.last.listed.clear();
             self.last.fields.clone_from(&self.fields);
+        }
+        if let Some(unshown) = seen.unshown {
+            let shown = Remote::field_names(target).iter().filter(|name| !unshown.contains(*name));
+            self.last.listed.extend(shown.map(|name| (*name).to_owned()));
         }
         self.last.moved(date, seen.newest);
         Ok(())
+    }
+
+    /// Fails where the 404 that a list ended with may be that of a gateway, which would have everybody behind it made again.
+    async fn believe_404(&self, client: &Client, walked: &Walked, seen: &Listing<'_>) -> Result<(), ErrorKind> {
+        let has_none = walked.entities == 0 && self.last.count == 0;
+        let is_told = seen.whole && walked.entities == 0 && !has_none;
+        if is_told || !(seen.whole || seen.proves_nothing_new) {
+            return Ok(());
+        }
+        if seen.whole && has_none {
+            tokio::time::sleep(term(LOOK_AGAIN)).await;
+        }
+        // Who has none shows none.
+        let shows = Remote::shows_anyone(client, self.target).await?;
+        if shows != has_none { Ok(()) } else { Err(ErrorKind::Flickers) }
     }
 
     /// Lays one page over what is stored.
@@ -141,6 +172,10 @@ impl Mirror {
             seen.newest = seen.newest.max(shown.modified_at());
             if seen.whole {
                 seen.listed.insert(shown.id());
+            }
+            match &mut seen.unshown {
+                None => seen.unshown = Some(shown.unshown().to_vec()),
+                Some(unshown) => unshown.retain(|name| shown.unshown().contains(name)),
             }
             let entity = kept(shown.entity(&self.elements), &self.fields);
             let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
@@ -170,7 +205,7 @@ impl Mirror {
         }
         // A list may show for a while what was removed.
         let removal = Removal::of(store, self.target, id)?;
-        Ok(removal.is_none_or(|removal| seen.present.duration_since(removal.at).abs() >= REMOVED_SHOWS))
+        Ok(removal.is_none_or(|removal| !removal.lasts(seen.present)))
     }
 
     /// Fails if a whole listing does not show the known people. An entity of another creation time is another person,
@@ -192,7 +227,35 @@ impl Mirror {
         if others > 0 || missing * 2 > known { Err(ErrorKind::Strangers { known, missing, others }) } else { Ok(()) }
     }
 
-    /// Finds stored entities that a whole listing lacks, and checks some of them at the service.
+    /// Asks for entities that a whole listing lacks, one by one. Returns those that are there, and what is shown of them; of those that
+    /// can't be read, which are not gone, nothing. Fails where they are more than `max`.
+    async fn ask_for(
+        &self,
+        client: &Client,
+        store: &Store,
+        ids: &[RemoteId],
+        max: usize,
+    ) -> Result<BTreeMap<RemoteId, Option<Remote>>, ErrorKind> {
+        let mut there = BTreeMap::new();
+        for id in ids {
+            let Some(at) = self.at(store, *id)? else { continue };
+            match Remote::get(client, at).await {
+                Ok(answered) => there.extend(answered.value.map(|shown| (*id, Some(shown)))),
+                Err(error) if error.permission() || error.code().is_some_and(|code| code >= 500) => {
+                    there.insert(*id, None);
+                }
+                Err(error) => return Err(error.into()),
+            }
+            if there.len() > max {
+                return Err(ErrorKind::Lacks { id: *id, more: there.len() - 1 });
+            }
+        }
+        Ok(there)
+    }
+
+    /// Finds stored entities that a whole listing lacks, and checks some of them at the service. Where a few are there all the
+    /// same, they are taken as their own answers show them: a list may leave out people who were disabled there, and they keep no one
+    /// else from being read (law 8). Where many are, the list lies.
     async fn find_gone(
         &mut self,
         client: &Client,
@@ -215,10 +278,24 @@ impl Mirror {
         if listed.is_empty() && stored > 0 && self.target != Target::Holder {
             return Err(ErrorKind::Emptied { before: stored, not_found });
         }
-        for id in lacking.iter().take(GONE_ASKED_MAX) {
-            let Some(at) = self.at(store, *id)? else { continue };
-            if Remote::get(client, at).await?.value.is_some() {
-                return Err(ErrorKind::Lacks { id: *id });
+        let asked: Vec<RemoteId> = lacking.iter().take(GONE_ASKED_MAX).copied().collect();
+        let there = self.ask_for(client, store, &asked, UNLISTED_MAX.max(listed.len() / UNLISTED_SHARE)).await?;
+        let gone = asked.into_iter().filter(|id| !there.contains_key(id));
+        let again: Vec<RemoteId> = gone.take(GONE_ASKED_AGAIN).collect();
+        if !again.is_empty() {
+            // So long a gateway may answer for the service.
+            tokio::time::sleep(term(LOOK_AGAIN)).await;
+            self.ask_for(client, store, &again, 0).await?;
+        }
+        lacking.retain(|id| !there.contains_key(id));
+        self.unlisted = there.keys().copied().collect();
+        for (id, shown) in there {
+            let Some(shown) = shown else { continue };
+            let entity = kept(shown.entity(&self.elements), &self.fields);
+            let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
+            if ENTITIES.get_bytes(store, &self.target, &id)?.is_none_or(|stored| *stored != *bytes) {
+                self.changed.insert(id);
+                self.found.insert(id, Some(bytes));
             }
         }
         self.changed.extend(&lacking);
@@ -238,6 +315,10 @@ struct Listing<'s> {
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
     newest: Option<Timestamp>,
+    /// The service's names of fields that no entity showed so far; none before the first one.
+    unshown: Option<Vec<&'static str>>,
+    /// Whether that nothing changed decides what is sent.
+    proves_nothing_new: bool,
     /// What is stored at the end.
     rows: BulkLoader<'s>,
     failure: Option<store::Error>,
@@ -256,6 +337,8 @@ impl<'s> Listing<'s> {
             whole,
             listed: BTreeSet::new(),
             newest: None,
+            unshown: None,
+            proves_nothing_new: false,
             rows: store.bulk_load(),
             failure: None,
         }

@@ -4,9 +4,12 @@ use jiff::Timestamp;
 
 use crate::api::{
     self, Answered, Api, Certification, CertificationHolder, Client, Entity as _, Member, Membership, Organization,
-    Staff, Walked, walk,
+    Query, Staff, Walked, Wire as _, listed, walk,
 };
 use crate::record::{RemoteId, Target};
+
+/// What the names of roles contain that let someone administrate the account.
+const ADMINISTRATORS: &[&str] = &["admin", "owner"];
 
 /// Where an entity lies at the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,6 +79,86 @@ impl Remote {
         status.as_deref() == Some("onsite")
     }
 
+    /// The names of all fields that answers about entities of a target may have.
+    pub fn field_names(target: Target) -> &'static [&'static str] {
+        match target {
+            Target::Staff => Staff::FIELDS,
+            Target::Contractor => Member::FIELDS,
+            Target::Organization => Organization::FIELDS,
+            Target::Membership => Membership::FIELDS,
+            Target::Holder => CertificationHolder::FIELDS,
+        }
+    }
+
+    /// The names of fields that this answer does not have.
+    pub fn unshown(&self) -> &[&'static str] {
+        match self {
+            Self::Staff(staff) => staff.unshown(),
+            Self::Member(member) => member.unshown(),
+            Self::Organization(organization) => organization.unshown(),
+            Self::Membership(membership) => membership.unshown(),
+            Self::Holder(holder) => holder.unshown(),
+        }
+    }
+
+    /// The names of fields that could not be read.
+    pub fn unreadable(&self) -> &[&'static str] {
+        match self {
+            Self::Staff(staff) => staff.unreadable(),
+            Self::Member(member) => member.unreadable(),
+            Self::Organization(organization) => organization.unreadable(),
+            Self::Membership(membership) => membership.unreadable(),
+            Self::Holder(holder) => holder.unreadable(),
+        }
+    }
+
+    /// All that the answer shows, by the service's names of fields.
+    pub fn shown(&self) -> serde_json::Value {
+        let shown = match self {
+            Self::Staff(staff) => serde_json::to_value(staff),
+            Self::Member(member) => serde_json::to_value(member),
+            Self::Organization(organization) => serde_json::to_value(organization),
+            Self::Membership(membership) => serde_json::to_value(membership),
+            Self::Holder(holder) => serde_json::to_value(holder),
+        };
+        shown.expect("what was read as JSON can be written so")
+    }
+
+    /// Adds what this answer does not have, and lists show: the same entity as its list has it.
+    pub async fn complete(&mut self, client: &Client) -> Result<(), api::Error> {
+        macro_rules! from_list {
+            ($one:ident) => {
+                if let Some(other) = listed(client, $one.id()).await? {
+                    $one.complete(other);
+                }
+            };
+        }
+        match self {
+            Self::Staff(one) => from_list!(one),
+            Self::Member(one) => from_list!(one),
+            Self::Organization(one) => from_list!(one),
+            Self::Membership(one) => from_list!(one),
+            // Their list is that of a certification, and has no order.
+            Self::Holder(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Whether it is someone who looks after the service's account, or one of its sites, by the name of a role.
+    pub fn is_administrator(&self) -> bool {
+        fn is_one(roles: &serde_json::Value) -> bool {
+            match roles {
+                serde_json::Value::String(role) => ADMINISTRATORS.iter().any(|name| role.to_lowercase().contains(name)),
+                serde_json::Value::Array(roles) => roles.iter().any(is_one),
+                _ => false,
+            }
+        }
+        match self {
+            Self::Staff(staff) => staff.roles.as_ref().is_some_and(is_one),
+            Self::Member(_) | Self::Organization(_) | Self::Membership(_) | Self::Holder(_) => false,
+        }
+    }
+
     /// Reads one; `None` where there is none of that id.
     pub async fn get(client: &Client, at: EntityRef) -> Result<Answered<Option<Self>>, api::Error> {
         let id = at.id;
@@ -91,6 +174,28 @@ impl Remote {
                 }
                 Ok(answered.map(|holder| holder.map(|holder| Self::Holder(Box::new(holder)))))
             }
+        }
+    }
+
+    /// Whether the unfiltered list shows anyone: a 404 to another one was the service's own then, and not that of a gateway.
+    pub async fn shows_anyone(client: &Client, target: Target) -> Result<bool, api::Error> {
+        macro_rules! first {
+            ($resource:ident) => {
+                client
+                    .send(Api::<$resource>::root().list(&Query::default().ascending("id").limit(1)))
+                    .await
+                    .map(|answered| !answered.value.is_empty())
+            };
+        }
+        let shows = match target {
+            Target::Staff => first!(Staff),
+            Target::Contractor => first!(Member),
+            Target::Organization => first!(Organization),
+            Target::Membership | Target::Holder => first!(Membership),
+        };
+        match shows {
+            Err(error) if error.code() == Some(404) => Ok(false),
+            shows => shows,
         }
     }
 

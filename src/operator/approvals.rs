@@ -245,6 +245,7 @@ fn decide_part(
                 approved: true,
                 marks: RowMetadata::default(),
                 undo: change.undo.clone(),
+                failures: 0,
                 state: State::Waiting,
             };
             queue::put(&mut batch, &waits);

@@ -160,6 +160,11 @@ pub enum HoldReason {
     MovesUnread { job: String },
     #[error("{}", Protection::REASON)]
     Protected,
+    #[error(
+        "this person looks after the account, by a role at the service, and is not removed; take the role from them, or remove \
+         them there"
+    )]
+    Administrator,
     #[error("this person changed at the service since it was approved: look at it once more")]
     Outdated,
     #[error("this person goes from one organization to another, and the other half of that is not to be sent")]
@@ -266,6 +271,7 @@ impl HoldReason {
                 | Self::MovesUnusable { .. }
                 | Self::MovesUnread { .. }
                 | Self::Protected
+                | Self::Administrator
                 | Self::EndsLater
                 | Self::AwaitsMember { .. }
                 | Self::AwaitsOrganization { .. }

@@ -41,11 +41,12 @@ pub struct Absence {
     pub due: bool,
 }
 
-/// Judges someone who is missing from a complete read. `content` identifies what was read: the same unchanged file is
-/// no further read. Where the job keeps leavers, they are never due, and only the first read is remembered.
-pub fn absent(before: Option<&Gone>, policy: &Leavers, now: Timestamp, content: &str) -> Absence {
+/// Judges someone who is missing from a complete read; `first` is since when, where it is the first. `content` identifies what
+/// was read: the same unchanged file is no further read. Where the job keeps leavers, they are never due, and only the first read is
+/// remembered.
+pub fn absent(before: Option<&Gone>, policy: &Leavers, (now, first): (Timestamp, Timestamp), content: &str) -> Absence {
     let gone = match before {
-        None => Gone { content: content.to_owned(), ..Gone::since(now) },
+        None => Gone { content: content.to_owned(), ..Gone::since(first) },
         Some(gone) if gone.content == content || policy.action == LeaverAction::Keep => gone.clone(),
         Some(gone) => Gone { reads: gone.reads.saturating_add(1), content: content.to_owned(), ..gone.clone() },
     };
@@ -89,7 +90,7 @@ mod tests {
             let mut last = false;
             for (hours, content) in reads {
                 let now = start + SignedDuration::from_hours(*hours);
-                let absence = absent(gone.as_ref(), &policy, now, content);
+                let absence = absent(gone.as_ref(), &policy, (now, now), content);
                 (gone, last) = (Some(absence.gone), absence.due);
             }
             assert_eq!(last, due, "{policy:?} {reads:?}");
@@ -100,8 +101,8 @@ mod tests {
     fn no_one_leaves_a_job_that_keeps_them() {
         let now: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
         let later = now + SignedDuration::from_hours(10_000);
-        let first = absent(None, &Leavers::default(), now, "a");
-        let last = absent(Some(&first.gone), &Leavers::default(), later, "b");
+        let first = absent(None, &Leavers::default(), (now, now), "a");
+        let last = absent(Some(&first.gone), &Leavers::default(), (later, later), "b");
         assert_eq!((first.due, last.due, &last.gone), (false, false, &first.gone));
     }
 
@@ -111,6 +112,11 @@ mod tests {
         let policy = Leavers { action: LeaverAction::Delete, ..Leavers::default() };
         let gone = Gone { content: "a".into(), ..Gone::since(start) };
         let now = start - SignedDuration::from_hours(48);
-        assert!(!absent(Some(&gone), &policy, now, "b").due);
+        assert!(!absent(Some(&gone), &policy, (now, now), "b").due);
+        // Who is missed first while the clock is behind: the grace begins by the one that is right.
+        let first = absent(None, &policy, (now, start), "a");
+        assert_eq!((first.due, first.gone.since), (false, start));
+        let short = Leavers { grace: SignedDuration::ZERO, ..policy };
+        assert!(absent(None, &short, (start, start), "a").due, "there is no grace");
     }
 }

@@ -14,8 +14,8 @@ use crate::api::{self, Fate};
 use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Mirror, Remote};
-use crate::plan::HoldReason;
-use crate::queue::{Change, State};
+use crate::plan::{HoldReason, is_another_person};
+use crate::queue::{Change, Holdings, State};
 use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Value, Values, digits, normalize};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
@@ -53,7 +53,7 @@ impl Push<'_> {
         let step = match action {
             Action::Create => self.create(mirror, &mut change, breaker).await?,
             Action::Update => match change.only_photo().map(str::to_owned) {
-                Some(mark) => self.photo(&mut change, &mark, breaker).await?,
+                Some(mark) => self.photo(mirror, &mut change, &mark, breaker).await?,
                 None => self.update(mirror, &mut change, breaker).await?,
             },
             Action::Delete => self.delete(mirror, &mut change, breaker).await?,
@@ -84,6 +84,14 @@ impl Push<'_> {
             Ok(answered) => match answered.value {
                 Some(shown) => {
                     let after = shown.entity(mirror.elements());
+                    if let Some(who) = self.overwritten(mirror, change, after.id)? {
+                        let words = format!("the service answered it with id {}, which is {who}", after.id);
+                        self.stop_for_loss(
+                            &format!("the service wrote a new person over another one: {words}"),
+                            breaker,
+                        )?;
+                        return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
+                    }
                     Ok(Step::Done(self.confirm(mirror, change, Written::answered(None, after))?))
                 }
                 None => {
@@ -130,17 +138,20 @@ impl Push<'_> {
         };
         let mut batch = Batch::default();
         room.intend(&mut batch, mirror.watermark());
-        self.intend(change, mirror.get(self.store, id)?, batch)?;
         let Some(at) = mirror.at(self.store, id)? else { return Ok(Step::Done(self.vanished(change, id)?)) };
-        let (fresh, date) = match self.look(at).await {
+        let (fresh, date) = match self.look(mirror, at).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, breaker),
         };
         let Some(fresh) = fresh else { return Ok(Step::Done(self.vanished(change, id)?)) };
-        let before = fresh.entity(mirror.elements());
+        let (before, held) = (fresh.entity(mirror.elements()), Holdings::of(&fresh.shown()));
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
         if let Some(words) = another_person(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
+        }
+        // By an earlier try whose answer was lost.
+        if let State::Sent { held: earlier, .. } = &change.state {
+            self.compare((earlier, &fresh), change, mirror, breaker)?;
         }
         let moved = self.unset_fields(change, known.as_ref(), &before);
         if moved.is_empty() {
@@ -152,44 +163,95 @@ impl Push<'_> {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };
+        self.intend(change, Some((mirror.kept(before.clone()), held.clone())), batch)?;
         room.send(date, fresh.is_onsite());
         match input.replace(&self.client.urgent(), id).await {
             Ok(answered) => {
-                // Confirmed without being shown: so it is read, or the service's spelling of it would look like an edit.
-                let shown = match answered.value {
-                    Some(shown) => Some(shown),
-                    None => match Remote::get(self.client, at).await {
-                        Ok(answered) if answered.value.is_none() => return Ok(Step::Done(self.vanished(change, id)?)),
-                        Ok(answered) => answered.value,
-                        Err(_) => None,
+                let is_whole = |shown: &Remote| lost(&held, shown, &change.wish.fields, mirror.elements()).is_none();
+                let shown = match answered.value.filter(is_whole) {
+                    Some(shown) => shown,
+                    // It was not shown, so it is read: the service's spelling of it would look like an edit. Or it shows less
+                    // than it may hold.
+                    None => match self.look(mirror, at).await {
+                        Ok((Some(shown), _)) => shown,
+                        Ok((None, _)) => return Ok(Step::Done(self.vanished(change, id)?)),
+                        Err(error) => {
+                            let what = "the service took the change, and what it made of it could not be read";
+                            return Ok(Step::Unknown(format!("{what}: {}", chain(&error))));
+                        }
                     },
                 };
-                let after = match &shown {
-                    Some(shown) => {
-                        if let Some(field) = lost(&fresh, shown, &change.wish.fields, mirror.elements()) {
-                            self.stop_for_loss(id, &field, breaker)?;
-                        }
-                        shown.entity(mirror.elements())
-                    }
-                    None => laid_over(&before, change, &moved),
-                };
+                self.compare((&held, &shown), change, mirror, breaker)?;
+                let after = shown.entity(mirror.elements());
                 if let Some(field) = not_taken(self.fields, &change.wish.fields, &moved, &before, &after) {
                     let words = format!("it answered with success and did not take the new {field}");
                     return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
                 }
                 Ok(Step::Done(self.confirm(mirror, change, Written::answered(Some(&before), after))?))
             }
-            Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
-            Err(error) => self.failed(change, &error, breaker),
+            Err(error) if error.code() == Some(404) => self.not_found(mirror, change, &error, breaker).await,
+            // Someone else wrote at the same time: once more, on a fresh copy.
+            Err(error) if is_contended(&error) && is_first(change) => Ok(Step::Unknown(chain(&error))),
+            Err(error) => {
+                // Where it was done all the same, it is seen now what it took away, before the others are sent.
+                if error.fate() == Fate::Unknown
+                    && let Ok((Some(now), _)) = self.look(mirror, at).await
+                {
+                    self.compare((&held, &now), change, mirror, breaker)?;
+                }
+                self.failed(change, &error, breaker)
+            }
         }
     }
 
-    /// Stops this push and later ones, since the service cleared a field that the change does not touch (law 2).
-    fn stop_for_loss(&self, id: RemoteId, field: &str, breaker: &CircuitBreaker<'_>) -> Result<(), Error> {
-        let reason = format!("the service cleared {field} of id {id}, which this change does not touch");
+    /// What it means that a write of someone found nothing: they are gone, or what it names is not there.
+    pub(super) async fn not_found(
+        &self,
+        mirror: &Mirror,
+        change: &mut Change,
+        error: &api::Error,
+        breaker: &CircuitBreaker<'_>,
+    ) -> Result<Step, Error> {
+        let id = change.wish.id.expect("what is written has an entity");
+        let Some(at) = mirror.at(self.store, id)? else { return Ok(Step::Done(self.vanished(change, id)?)) };
+        match self.look(mirror, at).await {
+            Ok((None, _)) => Ok(Step::Done(self.vanished(change, id)?)),
+            Ok((Some(_), _)) => self.failed(change, error, breaker),
+            Err(error) => self.unread(change, &error, breaker),
+        }
+    }
+
+    /// Who an entity was before the service answered a create with it, where that is another person: it may update people where
+    /// it is to create them (specification, Common behaviour).
+    fn overwritten(&self, mirror: &Mirror, change: &Change, id: RemoteId) -> Result<Option<String>, Error> {
+        if let Some(Owner { job, key }) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))? {
+            return Ok(Some(format!("key {key} of job {job}")));
+        }
+        let before = mirror.get(self.store, id)?;
+        let is_another = |before: &Entity| is_another_person(|field| before.value(field).clone(), &change.wish.fields);
+        Ok(before.filter(is_another).map(|_| format!("another {}", self.target.noun())))
+    }
+
+    /// Stops this push and later ones where the service took away what a change does not touch (law 2). `held` is what there was
+    /// before the change was sent.
+    fn compare(
+        &self,
+        (held, now): (&Holdings, &Remote),
+        change: &Change,
+        mirror: &Mirror,
+        breaker: &CircuitBreaker<'_>,
+    ) -> Result<(), Error> {
+        match lost(held, now, &change.wish.fields, mirror.elements()) {
+            Some(what) => self.stop_for_loss(&loss(&what, now.id()), breaker),
+            None => Ok(()),
+        }
+    }
+
+    /// Stops this push and later ones.
+    pub(super) fn stop_for_loss(&self, reason: &str, breaker: &CircuitBreaker<'_>) -> Result<(), Error> {
         breaker
             .stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
-        self.witness.alarm(&reason).map_err(Error::Audit)
+        self.witness.alarm(reason).map_err(Error::Audit)
     }
 
     async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
@@ -201,12 +263,17 @@ impl Push<'_> {
         let Some(at) = mirror.at(self.store, id)? else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
-        let (fresh, _) = match self.look(at).await {
+        let (fresh, _) = match self.look(mirror, at).await {
             Ok(fresh) => fresh,
             Err(error) => return self.unread(change, &error, breaker),
         };
         let Some(fresh) = fresh else {
-            return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
+            return Ok(Step::Done(match &change.state {
+                // By an earlier try whose answer was lost.
+                State::Sent { .. } => self.confirm_removed(change, id, earlier(change).as_ref())?,
+                // No one asked for it: a whole listing shows whether they are gone.
+                State::Waiting | State::Parked { .. } => self.vanished(change, id)?,
+            }));
         };
         let before = fresh.entity(mirror.elements());
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
@@ -221,6 +288,10 @@ impl Push<'_> {
         if let Some(words) = another_person(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
+        if fresh.is_administrator() {
+            self.wait(change)?;
+            return Ok(Step::Done(Outcome::Waits(HoldReason::Administrator)));
+        }
         // Independent of who released it, and when: the list may have grown since, or the person got that email.
         let is_protected = match &member {
             Some(member) => self.covers_member(change, known.as_ref(), &member.entity(&Elements::default()))?,
@@ -230,22 +301,31 @@ impl Push<'_> {
             self.wait(change)?;
             return Ok(Step::Done(Outcome::Waits(HoldReason::Protected)));
         }
-        self.intend(change, Some(mirror.kept(before.clone())), Batch::default())?;
+        self.intend(change, Some((mirror.kept(before.clone()), Holdings::default())), Batch::default())?;
         match body::delete(self.client, at).await {
             None => Ok(Step::Done(self.park(change, 0, "the API has no operation that removes it")?)),
             Some(Ok(())) => Ok(Step::Done(self.confirm_removed(change, id, Some(&before))?)),
+            Some(Err(error)) if is_contended(&error) && is_first(change) => Ok(Step::Unknown(chain(&error))),
             Some(Err(error)) => self.failed(change, &error, breaker),
         }
     }
 
     /// A fresh copy of an entity, and the date of the answer; one that seems to be gone is asked for once more after 3
-    /// seconds.
-    pub(super) async fn look(&self, at: EntityRef) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
+    /// seconds. What it lacks though lists show it is taken from the list.
+    pub(super) async fn look(
+        &self,
+        mirror: &Mirror,
+        at: EntityRef,
+    ) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
         let get = || Remote::get(self.client, at);
         let mut answered = get().await?;
         if answered.value.is_none() {
             tokio::time::sleep(term(LOOK_AGAIN)).await;
             answered = get().await?;
+        }
+        let lacks = |shown: &Remote| shown.unshown().iter().any(|name| mirror.shows_in_lists(name));
+        if let Some(shown) = answered.value.as_mut().filter(|shown| lacks(shown)) {
+            shown.complete(self.client).await?;
         }
         Ok((answered.value, answered.date))
     }
@@ -257,7 +337,7 @@ impl Push<'_> {
         error: &api::Error,
         breaker: &CircuitBreaker<'_>,
     ) -> Result<Step, Error> {
-        self.wait(change)?;
+        self.fall_back(change)?;
         self.slow_down(change, error, breaker);
         Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
     }
@@ -277,15 +357,15 @@ impl Push<'_> {
                 Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))
             }
             Fate::Refused | Fate::NotSent => {
-                self.wait(change)?;
+                self.fall_back(change)?;
                 self.slow_down(change, error, breaker);
                 Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
             }
         }
     }
 
-    /// A missing permission ends its kind of change; a service that can't be reached, or fails one person after the other,
-    /// ends the push.
+    /// A missing permission ends its kind of change, as do people of that kind who can't be read one after the other; a service
+    /// that can't be reached ends the push.
     fn slow_down(&self, change: &Change, error: &api::Error, breaker: &CircuitBreaker<'_>) {
         match Outlook::of(error.permission(), error.code(), error.fate()) {
             Outlook::KindDenied => {
@@ -296,7 +376,7 @@ impl Push<'_> {
                 );
             }
             Outlook::ServiceAway => breaker.give_up(chain(error)),
-            Outlook::OneInTrouble => breaker.trouble(chain(error)),
+            Outlook::OneInTrouble => breaker.trouble(change.wish.action, chain(error)),
         }
     }
 }
@@ -380,13 +460,19 @@ fn another_person(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> 
     })
 }
 
-/// An entity as it should be after a write that the service did not show.
-fn laid_over(before: &Entity, change: &Change, moved: &[&str]) -> Entity {
-    let mut after = before.clone();
-    for (field, wanted) in change.wish.fields.iter().filter(|(field, _)| moved.contains(&field.as_str())) {
-        after.fields.insert(field.clone(), wanted.clone());
-    }
-    after
+/// Why nothing more is sent.
+pub(super) fn loss(what: &str, id: RemoteId) -> String {
+    format!("the service cleared {what} of id {id}, which this change does not touch")
+}
+
+/// Whether a write was refused since another one came between.
+fn is_contended(error: &api::Error) -> bool {
+    matches!(error.code(), Some(409 | 412 | 428))
+}
+
+/// Whether a change was sent once.
+fn is_first(change: &Change) -> bool {
+    matches!(change.state, State::Sent { attempts: 1, .. })
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Circuit breaker: ends a push early, or one kind of its changes.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +17,7 @@ pub(super) struct CircuitBreaker<'a> {
     denied: Mutex<Vec<(Action, String)>>,
     total: usize,
     refused: AtomicUsize,
-    troubles: AtomicUsize,
+    troubles: Mutex<BTreeMap<Action, usize>>,
     streak: AtomicUsize,
 }
 
@@ -104,10 +105,14 @@ impl<'a> CircuitBreaker<'a> {
         self.push().streak.store(0, Ordering::Relaxed);
     }
 
-    /// Counts a person who could not be read; ends what this credential does where there are too many.
-    pub(super) fn trouble(&self, reason: String) {
-        if self.troubles.fetch_add(1, Ordering::Relaxed) + 1 >= Self::TROUBLES_MAX {
-            self.give_up(reason);
+    /// Counts a person who could not be read; ends that kind of change where there are too many: those of other kinds have
+    /// nothing to do with them (law 8).
+    pub(super) fn trouble(&self, action: Action, reason: String) {
+        let mut troubles = self.troubles.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = troubles.entry(action).or_default();
+        *count += 1;
+        if *count >= Self::TROUBLES_MAX {
+            self.deny(action, reason);
         }
     }
 
@@ -145,10 +150,11 @@ mod tests {
     #[test]
     fn a_push_ends_where_many_people_can_not_be_read_and_waits_where_much_is_unknown() {
         let breaker = CircuitBreaker::new(100);
-        (0..4).for_each(|_| breaker.trouble("500".into()));
-        assert_eq!(breaker.reason(), None);
-        breaker.trouble("502".into());
-        assert_eq!(breaker.reason(), Some(StopReason::Failed("502".to_owned())));
+        (0..4).for_each(|_| breaker.trouble(Action::Delete, "500".into()));
+        assert_eq!(breaker.denied(Action::Delete), None);
+        breaker.trouble(Action::Delete, "502".into());
+        assert_eq!(breaker.denied(Action::Delete), Some("502".to_owned()));
+        assert_eq!((breaker.denied(Action::Create), breaker.reason()), (None, None), "joiners are sent all the same");
 
         let breaker = CircuitBreaker::new(100);
         (0..7).for_each(|_| breaker.note(false));

@@ -4,7 +4,7 @@ use super::error::Error;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::Decided;
-use crate::queue::{self, Change, State};
+use crate::queue::{self, Change, Holdings, State};
 use crate::record::{Action, Entity, RemoteId, Target, Value, normalize};
 use crate::snapshot::{Gone, Left, OWNERS, Owner, SyncedRecord};
 use crate::store::Batch;
@@ -52,15 +52,35 @@ impl Seen {
 
 impl Push<'_> {
     /// Puts on disk that a request is about to leave, and what the entity was before, together with `batch`.
-    pub(super) fn intend(&self, change: &mut Change, before: Option<Entity>, mut batch: Batch) -> Result<(), Error> {
-        let (attempts, before) = match &mut change.state {
-            State::Sent { attempts, before } => (*attempts, before.take()),
-            State::Waiting | State::Parked { .. } => (0, before.map(Box::new)),
+    pub(super) fn intend(
+        &self,
+        change: &mut Change,
+        before: Option<(Entity, Holdings)>,
+        mut batch: Batch,
+    ) -> Result<(), Error> {
+        let (attempts, before, held) = match &mut change.state {
+            State::Sent { attempts, before, held } => (*attempts, before.take(), std::mem::take(held)),
+            State::Waiting | State::Parked { .. } => match before {
+                Some((before, held)) => (0, Some(Box::new(before)), held),
+                None => (0, None, Holdings::default()),
+            },
         };
-        change.state = State::Sent { attempts: attempts + 1, before };
+        change.state = State::Sent { attempts: attempts + 1, before, held };
         queue::put(&mut batch, change);
         overrule(&mut batch, change);
         Ok(self.store.commit(batch)?)
+    }
+
+    /// Stores the change as [`State::Waiting`] again, for a reason of its own: in the next run it goes last of its kind.
+    pub(super) fn fall_back(&self, change: &mut Change) -> Result<(), Error> {
+        change.state = State::Waiting;
+        self.count_failure(change)
+    }
+
+    /// Notes that a change could not be delivered in this run.
+    pub(super) fn count_failure(&self, change: &mut Change) -> Result<(), Error> {
+        change.failures = change.failures.saturating_add(1);
+        self.keep(change)
     }
 
     /// Stores the change as [`State::Waiting`] again.
@@ -149,7 +169,7 @@ impl Push<'_> {
             return known;
         }
         if change.wish.leaver {
-            known.gone.get_or_insert_with(|| Gone::since(self.clock.now()));
+            known.gone.get_or_insert_with(|| Gone::since(self.client.late(self.clock.now())));
             known.left = Some(Left { at: self.client.cautious_now(self.clock), approved: change.approved });
             return known;
         }

@@ -20,6 +20,7 @@ use super::error::Error;
 use super::outcome::Step;
 use super::{Outcome, Push};
 use crate::api::{Api, Photo, Staff};
+use crate::mirror::Mirror;
 use crate::queue::{self, Change, State, Ticket};
 use crate::record::{Action, DesiredState, Entity, JobName, Key, RemoteId, Target, Value, Values};
 use crate::snapshot::SyncedRecord;
@@ -80,6 +81,7 @@ impl Push<'_> {
     /// Makes one attempt at a photo.
     pub(super) async fn photo(
         &self,
+        mirror: &Mirror,
         change: &mut Change,
         mark: &str,
         breaker: &CircuitBreaker<'_>,
@@ -114,7 +116,7 @@ impl Push<'_> {
                 let was = was.unwrap_or_default();
                 Ok(Step::Done(self.confirm_photo(change, mark, Some(&was))?))
             }
-            Err(error) if error.code() == Some(404) => Ok(Step::Done(self.vanished(change, id)?)),
+            Err(error) if error.code() == Some(404) => self.not_found(mirror, change, &error, breaker).await,
             Err(error) => self.failed(change, &error, breaker),
         }
     }

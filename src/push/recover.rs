@@ -4,13 +4,14 @@
 //! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
 //! audit file. What is not done is planned again.
 
-use super::attempt::{earlier, not_taken};
+use super::attempt::{earlier, loss, not_taken};
 use super::commit::Written;
 use super::error::Error;
+use super::request::body::lost;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::plan::HoldReason;
-use crate::queue::Change;
+use crate::queue::{Change, State};
 use crate::record::{Action, Entity, Field, FieldKind, Key, Value};
 
 impl Push<'_> {
@@ -22,7 +23,7 @@ impl Push<'_> {
         for change in others {
             let before = earlier(&change);
             match change.wish.action {
-                Action::Update => self.recover_update(mirror, &change, before.as_ref())?,
+                Action::Update => self.recover_update(mirror, &change, before.as_ref()).await?,
                 Action::Create | Action::Delete => self.recover_removal(mirror, &change, before.as_ref()).await?,
             };
         }
@@ -34,7 +35,7 @@ impl Push<'_> {
     }
 
     /// It is done where each field that was to move did, and holds what was wanted or what the service makes of it.
-    fn recover_update(
+    async fn recover_update(
         &self,
         mirror: &Mirror,
         change: &Change,
@@ -62,6 +63,15 @@ impl Push<'_> {
         {
             return Ok(None);
         }
+        // Its answer would have shown what it took away.
+        if let (State::Sent { held, .. }, Some(at)) = (&change.state, mirror.at(self.store, after.id)?)
+            && !held.is_empty()
+        {
+            let Ok((Some(fresh), _)) = self.look(mirror, at).await else { return Ok(None) };
+            if let Some(what) = lost(held, &fresh, &change.wish.fields, mirror.elements()) {
+                self.witness.alarm(&loss(&what, after.id)).map_err(Error::Audit)?;
+            }
+        }
         self.confirm(mirror, change, Written::found(Some(before), after)).map(Some)
     }
 
@@ -74,7 +84,7 @@ impl Push<'_> {
     ) -> Result<Option<Outcome>, Error> {
         let Some(id) = change.wish.id else { return Ok(None) };
         let Some(at) = mirror.at(self.store, id)? else { return Ok(None) };
-        match self.look(at).await {
+        match self.look(mirror, at).await {
             Ok((None, _)) => self.confirm_removed(change, id, before).map(Some),
             Ok((Some(_), _)) | Err(_) => Ok(None),
         }

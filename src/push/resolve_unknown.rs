@@ -13,7 +13,7 @@ use super::error::Error;
 use super::{LOOK_AGAIN, Outcome, Progress, Push};
 use crate::crash::term;
 use crate::fault::chain;
-use crate::mirror::Mirror;
+use crate::mirror::{Mirror, Removal};
 use crate::plan::{HoldReason, Match, Matcher, contradicted, is_another_person};
 use crate::queue::{self, Change};
 use crate::record::{Action, Entity, FieldKind, RemoteId, Target, Value, Values};
@@ -84,6 +84,13 @@ impl Push<'_> {
         Ok(looked)
     }
 
+    /// Whether someone was removed so short a while ago that the service may still have them.
+    fn removal_lasts(&self) -> Result<bool, store::Error> {
+        let now = self.client.cautious_now(self.clock);
+        let removals = Removal::list(self.store, self.target)?;
+        Ok(removals.iter().any(|(_, removal)| removal.lasts(now)))
+    }
+
     /// Takes over people that exist already according to the service, if one of them certainly fits; the others are
     /// parked.
     pub(super) async fn adopt(
@@ -106,6 +113,7 @@ impl Push<'_> {
         }
         let mut taken = BTreeSet::new();
         let finder = Finder::new(self, mirror)?;
+        let removal_lasts = self.removal_lasts()?;
         for (mut change, status, words) in conflicts {
             let words = match finder.find(&change, &taken)? {
                 LookupResult::One(entity) => {
@@ -121,6 +129,13 @@ impl Push<'_> {
                 LookupResult::Doubtful(entity, field, other) => {
                     let (one, id) = (self.target.noun(), entity.id);
                     format!("{words} ({field} fits the {one} with id {id}, whose {other} is another)")
+                }
+                // Who is in the way may be someone whose removal is not through yet (specification, Conventions).
+                LookupResult::Nobody if removal_lasts => {
+                    self.fall_back(&mut change)?;
+                    let reason = format!("{words}; someone was removed a short while ago, so it is tried again");
+                    progress.note(self, change, Outcome::Undelivered(reason.into()));
+                    continue;
                 }
                 LookupResult::Nobody | LookupResult::Several(_) => words,
             };

@@ -143,11 +143,12 @@ impl Push<'_> {
             Err(error) => return Err(error),
         }
         let mut again = Vec::new();
-        for change in open {
+        for mut change in open {
             let (attempts, reason) = tried.get(&change.key).cloned().unwrap_or_default();
             if attempts < ATTEMPTS_MAX && progress.breaker.stopped(self.witness).is_none() && self.client.take_retry() {
                 again.push((change.ticket(), attempts));
             } else {
+                self.count_failure(&mut change)?;
                 progress.note(self, change, Outcome::Undelivered(reason.to_string().into()));
             }
         }

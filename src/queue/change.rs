@@ -3,6 +3,7 @@
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::holdings::Holdings;
 use super::undo::Undo;
 use crate::record::{Action, DesiredState, Entity, JobName, Key, RowMetadata, Target};
 
@@ -19,6 +20,9 @@ pub enum State {
         /// The entity before it was tried first, where there was one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         before: Option<Box<Entity>>,
+        /// What it held then, where it was read.
+        #[serde(default, skip_serializing_if = "Holdings::is_empty")]
+        held: Holdings,
     },
     /// The service refused it for good.
     Parked {
@@ -48,8 +52,15 @@ pub struct Change {
     /// What it takes back, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
+    /// In how many runs it could not be delivered for a reason of its own.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub failures: u32,
     /// How far it is.
     pub state: State,
+}
+
+fn is_none(number: &u32) -> bool {
+    *number == 0
 }
 
 impl Change {
@@ -67,6 +78,7 @@ impl Change {
             action: self.wish.action,
             photo: self.wish.fields.contains_key(Target::PHOTO),
             only_photo: self.only_photo().is_some(),
+            failures: self.failures,
         }
     }
 }
@@ -82,6 +94,8 @@ pub struct Brief {
     pub action: Action,
     /// Whether it takes back what a run did.
     pub undoes: bool,
+    /// In how many runs it could not be delivered for a reason of its own.
+    pub failures: u32,
     /// How far it is.
     pub state: State,
 }
@@ -104,6 +118,8 @@ struct Outer {
     key: Key,
     wish: Aim,
     undo: Option<IgnoredAny>,
+    #[serde(default)]
+    failures: u32,
     state: State,
 }
 
@@ -114,7 +130,8 @@ struct Aim {
 
 impl From<Outer> for Brief {
     fn from(row: Outer) -> Self {
-        Self { key: row.key, action: row.wish.action, undoes: row.undo.is_some(), state: row.state }
+        let Outer { key, wish, undo, failures, state } = row;
+        Self { key, action: wish.action, undoes: undo.is_some(), failures, state }
     }
 }
 
@@ -130,6 +147,8 @@ pub struct Ticket {
     pub photo: bool,
     /// Whether it sets nothing else.
     pub only_photo: bool,
+    /// In how many runs it could not be delivered for a reason of its own.
+    pub failures: u32,
 }
 
 impl Ticket {

@@ -8,14 +8,17 @@
 //!   has an unknown fate, and is looked up before it is tried again.
 //! - A waiting change may be replaced or dropped by the next plan; a sent one only after it was looked up; a create whose
 //!   outcome stays unknown never. A parked one stays, unsent, until the plan wants something else for its key.
-//! - Leavers go first, then joiners, then movers (law 12).
+//! - Leavers go first, then joiners, then movers (law 12). Of each kind those that failed in earlier runs go last, so that they
+//!   keep no one else from being sent (law 8).
 //!
 //! Rejected: a log of requests to replay. Replaying yesterday's PUT would undo what others did since.
 
 mod change;
+mod holdings;
 mod undo;
 
 pub use change::{Brief, Change, State, Ticket};
+pub use holdings::{Holding, Holdings};
 pub use undo::Undo;
 
 use crate::plan::Decided;
@@ -86,7 +89,9 @@ pub fn remove(batch: &mut Batch, job: &JobName, key: &Key) {
 
 /// Puts changes in the order in which they are sent.
 pub fn order(tickets: &mut [Ticket]) {
-    tickets.sort_unstable_by(|one, other| (one.rank(), &one.key).cmp(&(other.rank(), &other.key)));
+    tickets.sort_unstable_by(|one, other| {
+        (one.rank(), one.failures, &one.key).cmp(&(other.rank(), other.failures, &other.key))
+    });
 }
 
 #[cfg(test)]
@@ -108,6 +113,7 @@ mod tests {
             approved: false,
             marks: RowMetadata::default(),
             undo: None,
+            failures: 0,
             state: State::Waiting,
         }
     }
@@ -132,7 +138,7 @@ mod tests {
         let mut wanted = change("a", Action::Create);
         for state in [
             State::Waiting,
-            State::Sent { attempts: 1, before: None },
+            State::Sent { attempts: 1, before: None, held: Holdings::default() },
             State::Parked { status: 409, words: "no".into() },
         ] {
             wanted.state = state;
@@ -143,7 +149,7 @@ mod tests {
             let mut briefs = Vec::new();
             super::briefs(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             let Change { key, state, .. } = wanted.clone();
-            assert_eq!(briefs, [Brief { key: key.clone(), action: Action::Create, undoes: false, state }]);
+            assert_eq!(briefs, [Brief { key: key.clone(), action: Action::Create, failures: 0, undoes: false, state }]);
             let is_waiting = briefs.pop().is_some_and(|brief| brief.state == State::Waiting);
             briefs_but_waiting(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             assert_eq!(briefs.len(), usize::from(!is_waiting));

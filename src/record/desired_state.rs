@@ -9,7 +9,7 @@ use super::value::{Values, put_part};
 use rosterd_client::RemoteId;
 
 /// What a change does to its entity.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Action {
     /// Makes it.

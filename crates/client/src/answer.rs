@@ -269,13 +269,21 @@ fn decode(path: String, problem: &'static str) -> ErrorKind {
     ErrorKind::Decode { path, problem }
 }
 
-/// A list: an array, or an object without an id that has exactly one array of objects.
+/// What an object holds that says that something went wrong: the lists in it are none of entities.
+const ERROR_NAMES: [&str; 6] = ["error", "errors", "error_description", "exception", "fault", "message"];
+
+/// A list: an array, or an object without an id that has exactly one array of objects, and says nothing of an error.
 pub(crate) fn list(value: Value, alone: bool) -> Result<Vec<Map<String, Value>>, ErrorKind> {
     let items = match value {
         Value::Array(items) => items,
         Value::Object(object) if alone && object.contains_key("id") => return Ok(vec![object]),
         Value::Object(object) if object.contains_key("id") => {
             return Err(decode("$".to_owned(), "one entity where a list is due"));
+        }
+        Value::Object(object)
+            if ERROR_NAMES.iter().any(|name| object.get(*name).is_some_and(|said| !said.is_null())) =>
+        {
+            return Err(decode("$".to_owned(), "an error where a list is due"));
         }
         Value::Object(object) => {
             let mut lists = object.into_iter().filter_map(|(_, value)| match value {

@@ -234,6 +234,13 @@ impl Client {
         if ahead > -Self::CLOCKS_APART { now } else { now.saturating_add(ahead).unwrap_or(Timestamp::MIN) }
     }
 
+    /// The present, given what this machine takes it for, by the service's clock where this machine's is far behind: a term that
+    /// begins then does not end too early once the clock is put right.
+    pub fn late(&self, now: Timestamp) -> Timestamp {
+        let ahead = self.ahead();
+        if ahead < Self::CLOCKS_APART { now } else { now.saturating_add(ahead).unwrap_or(Timestamp::MAX) }
+    }
+
     /// Takes one of the run's retries for a write that is known not to have happened; false where none is left.
     pub fn take_retry(&self) -> bool {
         self.allowance.take()

@@ -95,7 +95,7 @@ pub use id::RemoteId;
 pub use operation::{Operation, Verb};
 pub use options::{BudgetPlace, Credential, FurtherCredential, Options, Paths, SecretSource, SendGuard, SharedBudget};
 pub use page::Page;
-pub use pages::{Pages, Walked, list_all, walk};
+pub use pages::{Pages, Walked, list_all, listed, walk};
 pub use photo::{PHOTO_BYTES_MAX, Photo, PhotoHead, photo_format};
 pub use query::Query;
 pub use raw::{Raw, RawAnswer};

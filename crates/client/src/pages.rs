@@ -38,8 +38,9 @@ pub struct Walked {
     pub entities: u64,
     /// How many pages were asked for; repeats after a failure are not in it.
     pub requests: u64,
-    /// Whether an unfiltered list said 404 at once: empty where it was empty before, else a fault (law 1).
-    pub listed_nothing_by_404: bool,
+    /// Whether the list ended with a 404: that is how some lists say that there is nothing, or nothing more, and how a gateway
+    /// says that it does not reach the service. Of a whole list that said so at once nothing may be concluded (law 1).
+    pub ended_by_404: bool,
 }
 
 /// The pages of a list, in order of id.
@@ -64,7 +65,7 @@ impl<'c, R: Walkable> Pages<'c, R> {
     /// The pages of what fits `query`, whose order and page number are the walk's own to choose; its limit is the size of
     /// a page.
     pub fn new(client: &'c Client, query: Query<R>) -> Self {
-        let walked = Walked { date: None, entities: 0, requests: 0, listed_nothing_by_404: false };
+        let walked = Walked { date: None, entities: 0, requests: 0, ended_by_404: false };
         let size = query.asked.limit.unwrap_or(client.page_size());
         Self { client, query, cursor: None, size, left: PAGES_MAX, time_outs: 0, ended: false, walked }
     }
@@ -97,7 +98,7 @@ impl<'c, R: Walkable> Pages<'c, R> {
                     }
                 }
                 Page::NotModified => {}
-                Page::Absent => self.walked.listed_nothing_by_404 = self.cursor.is_none() && !self.is_narrowed(),
+                Page::Absent => self.walked.ended_by_404 = true,
             }
             self.ended = true;
         }
@@ -128,10 +129,6 @@ impl<'c, R: Walkable> Pages<'c, R> {
         self.time_outs += 1;
         self.time_outs < TIME_OUTS_MAX && self.client.take_retry()
     }
-
-    fn is_narrowed(&self) -> bool {
-        self.query.asked.since.is_some() || !self.query.asked.filter.is_empty()
-    }
 }
 
 /// Visits every entity of a list, or all that was created or changed since a time; see [`Pages`].
@@ -146,6 +143,19 @@ pub async fn walk<R: Walkable + Tracked>(
         visit(page);
     }
     Ok(pages.walked())
+}
+
+/// The entity of an id as a list shows it, which may be more than an operation that shows it alone does; `None` where the list
+/// does not have it.
+pub async fn listed<R: Walkable>(client: &Client, id: RemoteId) -> Result<Option<R>, Error> {
+    let before = RemoteId::new(i64::from(id.get()) - 1);
+    let filter = before.map(|before| Filter::default().id_above(before)).unwrap_or_default();
+    let query = Query::<R>::default().ascending("id").limit(1).filter(filter);
+    match client.send(Api::<R>::root().list(&query)).await {
+        Ok(answered) => Ok(answered.value.into_iter().find(|one| one.id() == id)),
+        Err(error) if error.code() == Some(404) => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Lists all of what can't be ordered; `None` where the service says 404 at once, which is nothing or a fault (law 1).

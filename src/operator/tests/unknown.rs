@@ -1,7 +1,7 @@
 //! What becomes of requests whose answers were lost.
 
 use super::*;
-use crate::queue::{self, State};
+use crate::queue::{self, Holdings, State};
 use crate::reconcile::commit::enqueue::left_unknown;
 use crate::record::{DesiredState, Entity, RemoteId, RowMetadata, Target, Values};
 use crate::snapshot::SyncedRecord;
@@ -49,7 +49,8 @@ fn sent(id: i64, created: &str, before: &[(&str, &str)], wanted: &[(&str, &str)]
         approved: false,
         marks: RowMetadata::default(),
         undo: None,
-        state: State::Sent { attempts: 1, before: Some(Box::new(before)) },
+        failures: 0,
+        state: State::Sent { attempts: 1, before: Some(Box::new(before)), held: Holdings::default() },
     }
 }
 
@@ -98,9 +99,9 @@ async fn law_3_what_is_looked_up_before_anything_is_planned() {
     for (mode, action, state, is_unknown) in [
         ("", Action::Create, State::Waiting, false),
         ("", Action::Update, State::Waiting, false),
-        ("", Action::Create, State::Sent { attempts: 1, before: None }, true),
-        ("", Action::Update, State::Sent { attempts: 1, before: None }, true),
-        ("", Action::Delete, State::Sent { attempts: 1, before: None }, true),
+        ("", Action::Create, State::Sent { attempts: 1, before: None, held: Holdings::default() }, true),
+        ("", Action::Update, State::Sent { attempts: 1, before: None, held: Holdings::default() }, true),
+        ("", Action::Delete, State::Sent { attempts: 1, before: None, held: Holdings::default() }, true),
         ("", Action::Create, State::Parked { status: 422, words: "no".into() }, false),
         // A file of changes says nothing a second time: what waits is sent as it is.
         (changes, Action::Create, State::Waiting, true),

@@ -31,6 +31,7 @@ use tokio::time::{Instant, sleep};
 use super::write::{Again, Astray, ECHOES, Echo, KnownPlace, Moved, Stand};
 use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMovement, Walked, walk};
 use crate::clock::Clock;
+use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{EntityRef, Locations, Remote};
 use crate::push::StopReason;
@@ -41,6 +42,8 @@ use crate::store::{self, Batch, Store};
 const LOOK_AFTER: Duration = Duration::from_secs(15);
 /// How long after a look that failed the next one comes, at the earliest.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// After how long a list is asked for once more that is said not to be there.
+const ASK_AGAIN: Duration = Duration::from_secs(3);
 /// How long an update may wait for its requests after it was begun.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Requests of an update: a copy and a PUT.
@@ -289,7 +292,11 @@ impl<'a> Presence<'a> {
             if asked.is_empty() {
                 return Ok(wrong);
             }
-            let onsite_now = self.onsite_now(&people, &asked).await?;
+            let (onsite_now, unread) = self.onsite_now(&people, &asked).await?;
+            for (id, failure) in unread {
+                people.remove(&id);
+                wrong.insert(id, Why::Failure(failure));
+            }
             let is_wrong = |id: &RemoteId| match (moved.get(id), onsite_now.get(id)) {
                 (Some(stand), Some((onsite, _))) => stand.onsite != *onsite,
                 // They have not moved, or are gone.
@@ -327,7 +334,7 @@ impl<'a> Presence<'a> {
             (state.own.clone(), state.over.clone())
         };
         let mut moved: BTreeMap<RemoteId, Stand> = BTreeMap::new();
-        self.movements(since, |page| {
+        let mut take = |page: Vec<Moved>| {
             for movement in page {
                 let Some(person) = movement.person else { continue };
                 let Some(echo) = people.get(&person) else { continue };
@@ -339,8 +346,16 @@ impl<'a> Presence<'a> {
                     moved.insert(person, stand);
                 }
             }
-        })
-        .await?;
+        };
+        // A 404 may be that of a gateway before the service: after a while it is another answer, or no one is shown at all.
+        if self.movements(since, &mut take).await?.ended_by_404 {
+            sleep(term(ASK_AGAIN)).await;
+            let again = self.movements(since, &mut take).await?;
+            if again.ended_by_404 && !Remote::shows_anyone(&self.client, self.target).await? {
+                let reason = "the service answers 404 to lists that are there".to_owned();
+                return Err(PresenceFailure { reason, denied: false });
+            }
+        }
         Ok(moved)
     }
 
@@ -355,14 +370,15 @@ impl<'a> Presence<'a> {
         }
     }
 
-    /// Who of them is on site, and where, according to the service; people who are gone are not in it.
+    /// Who of them is on site, and where, according to the service, and why others can't be read, who keep no one else from being
+    /// looked at (law 8); people who are gone are in neither.
     async fn onsite_now(
         &self,
         people: &BTreeMap<RemoteId, Echo>,
         asked: &BTreeSet<RemoteId>,
-    ) -> Result<BTreeMap<RemoteId, (bool, KnownPlace)>, PresenceFailure> {
+    ) -> Result<(BTreeMap<RemoteId, (bool, KnownPlace)>, BTreeMap<RemoteId, PresenceFailure>), PresenceFailure> {
         let shown = |person: &Remote| (person.id(), (person.is_onsite(), KnownPlace::of(person)));
-        let mut onsite_now = BTreeMap::new();
+        let (mut onsite_now, mut unread) = (BTreeMap::new(), BTreeMap::new());
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
             let since = people.values().map(|echo| echo.since).min();
@@ -372,13 +388,17 @@ impl<'a> Presence<'a> {
             .await?;
         }
         for id in asked {
-            if !onsite_now.contains_key(id)
-                && let Some(person) = Remote::get(&self.client, self.at(*id)).await?.value
-            {
-                onsite_now.extend([shown(&person)]);
+            if onsite_now.contains_key(id) {
+                continue;
+            }
+            match Remote::get(&self.client, self.at(*id)).await {
+                Ok(answered) => onsite_now.extend(answered.value.as_ref().map(shown)),
+                // Nothing of it arrived, so the others would not either.
+                Err(error) if error.fate() == api::Fate::NotSent => return Err(error.into()),
+                Err(error) => drop(unread.insert(*id, error.into())),
             }
         }
-        Ok(onsite_now)
+        Ok((onsite_now, unread))
     }
 
     /// Signs people in or out as they did themselves. Returns the failures by person.

@@ -4,10 +4,11 @@ use smol_str::SmolStr;
 
 use super::assign::{Names, Settable};
 use crate::api::{
-    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Fields, HolderInput, Member, MemberInput,
-    Membership, MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
+    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, HolderInput, Member, MemberInput, Membership,
+    MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
 };
 use crate::mirror::{Elements, EntityRef, Mirror, Remote, holders};
+use crate::queue::{Holding, Holdings};
 use crate::record::{RemoteId, Target, Value, Values};
 
 /// One entity as a request holds it.
@@ -158,27 +159,44 @@ where
     }
 }
 
-/// A field that held a value, that the change does not touch, and that came back empty.
-pub(crate) fn lost(fresh: &Remote, shown: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
-    let (before, after) = (fresh.entity(elements), shown.entity(elements));
-    let emptied = before.fields.keys().find(|field| !wanted.contains_key(*field) && after.value(field).is_empty());
-    emptied.map(SmolStr::to_string).or_else(|| {
-        // Where no job maps custom fields, their titles are not known; their ids are.
-        let empty = |value: Option<&serde_json::Value>| value.is_none_or(|value| value.is_null() || value == "");
-        let untouched = wanted.keys().all(|field| !field.starts_with(Target::CUSTOM));
-        let (held, left) = (custom(fresh)?, custom(shown)?);
-        let mut held = held.iter().filter(|(_, value)| untouched && !empty(Some(value)));
-        held.find(|(id, _)| empty(left.get(*id))).map(|(id, _)| format!("custom field {id}"))
+/// What was held before a change, is not touched by it and is not there any more, in words; none where nothing is lost.
+pub(crate) fn lost(held: &Holdings, now: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
+    let titles = wanted.keys().filter_map(|field| field.strip_prefix(Target::CUSTOM));
+    let meant: Vec<String> = titles.filter_map(|title| Some(elements.resolve(title).ok()?.0.to_string())).collect();
+    let is_meant = |part: &Holding| {
+        // What can't be read may be there all the same.
+        now.unreadable().contains(&part.field())
+            || match part {
+                Holding::Entry(field, id) if field == CUSTOM_FIELDS => meant.contains(id),
+                // Its entries are compared.
+                Holding::Field(field) if field == CUSTOM_FIELDS => true,
+                part => wanted.contains_key(part.field()) || set_by(part.field()).any(|name| wanted.contains_key(name)),
+            }
+    };
+    let found = held.lost(&Holdings::of(&now.shown()), is_meant)?;
+    Some(match found {
+        Holding::Field(field) => field.clone(),
+        Holding::Entry(field, id) if field == CUSTOM_FIELDS => {
+            let title = elements.titles().find(|(_, element)| element.to_string() == *id);
+            title.map_or_else(|| format!("custom field {id}"), |(title, _)| format!("{}{title}", Target::CUSTOM))
+        }
+        Holding::Entry(field, _) | Holding::Item(field, _) => format!("a part of {field}"),
     })
 }
 
-fn custom(shown: &Remote) -> Option<&Fields> {
-    match shown {
-        Remote::Staff(staff) => Some(&staff.customfields),
-        Remote::Member(member) => Some(&member.customfields),
-        Remote::Organization(organization) => Some(&organization.customfields),
-        Remote::Membership(_) | Remote::Holder(_) => None,
-    }
+/// What custom fields are called in answers.
+const CUSTOM_FIELDS: &str = "customfields";
+
+/// The program's own names of fields by which a field is set that answers call otherwise, or that follows from it.
+fn set_by(shown: &str) -> impl Iterator<Item = &'static str> {
+    const NAMES: &[(&str, &str)] = &[
+        ("role_types", "roletype"),
+        ("globalroaming_locations", "globalroaming"),
+        ("certification_id", "certification"),
+        ("record_id", "holder"),
+        ("locations_same_as_org", "locations"),
+    ];
+    NAMES.iter().filter(move |(field, _)| *field == shown).map(|(_, own)| *own)
 }
 
 #[cfg(test)]
@@ -203,7 +221,8 @@ mod tests {
             (r#"{"id":1,"name":"Ana","mobile":"64 21"}"#, &["title", "cf.Locker"], true, None),
         ] {
             let elements = Elements::new(titles.then(|| element.clone()).into_iter().collect());
-            let found = lost(&staff(before), &staff(after), &wanted(mapped), &elements);
+            let held = Holdings::of(&staff(before).shown());
+            let found = lost(&held, &staff(after), &wanted(mapped), &elements);
             assert_eq!(found.as_deref(), expected, "{after} {mapped:?}");
         }
     }

@@ -77,6 +77,8 @@ struct Earlier {
     outdated: Vec<Key>,
     /// Not sent since the job does not write.
     unwritten: Vec<Key>,
+    /// What could not be delivered in earlier runs for reasons of its own, and in how many.
+    failures: BTreeMap<Key, u32>,
 }
 
 impl Commit<'_> {
@@ -117,13 +119,18 @@ impl Commit<'_> {
         }
         let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
         let mut again = Vec::new();
-        queue::briefs(self.store, &self.job.name, |old| match self.fate(&old, go.contains_key(&old.key)) {
-            EntryFate::Stays if self.is_unwritten(&old) => earlier.unwritten.push(old.key),
-            EntryFate::Stays => {}
-            EntryFate::Compared => again.push(old.key),
-            EntryFate::Carried => earlier.carried.push(old.key),
-            EntryFate::Outdated => earlier.outdated.push(old.key),
-            EntryFate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
+        queue::briefs(self.store, &self.job.name, |old| {
+            if old.failures > 0 {
+                earlier.failures.insert(old.key.clone(), old.failures);
+            }
+            match self.fate(&old, go.contains_key(&old.key)) {
+                EntryFate::Stays if self.is_unwritten(&old) => earlier.unwritten.push(old.key),
+                EntryFate::Stays => {}
+                EntryFate::Compared => again.push(old.key),
+                EntryFate::Carried => earlier.carried.push(old.key),
+                EntryFate::Outdated => earlier.outdated.push(old.key),
+                EntryFate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
+            }
         })?;
         for key in again {
             let (Some(new), Some(old)) = (go.get(&key), queue::get(self.store, &self.job.name, &key)?) else {
@@ -186,7 +193,8 @@ impl Commit<'_> {
         let mut bulk = self.store.bulk_load();
         bulk.add(earlier.removed)?;
         let put = |change: &Outline| {
-            let change = queued(self.job, self.plan.spill.change(change)?);
+            let failures = earlier.failures.get(&change.key).copied().unwrap_or_default();
+            let change = Change { failures, ..queued(self.job, self.plan.spill.change(change)?) };
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);
@@ -349,6 +357,7 @@ pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {
         approved: change.approved,
         marks: change.marks,
         undo: None,
+        failures: 0,
         state: State::Waiting,
     }
 }
@@ -369,6 +378,7 @@ pub(crate) fn parked(store: &Store, job: &Job) -> Result<Vec<(Key, Action, Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::queue::Holdings;
 
     /// Circumstances by their letters: `w`anted, `a`sked, `j`udged, `o`utdated, of `c`hanges, let `g`o; `-` may not write, `s`tays.
     fn circumstances(letters: &str) -> Circumstances {
@@ -388,7 +398,7 @@ mod tests {
     #[test]
     fn what_is_queued_stays_goes_or_is_sent_by_what_the_run_says_of_its_record() {
         let (create, update) = (Action::Create, Action::Update);
-        let sent = || State::Sent { attempts: 1, before: None };
+        let sent = || State::Sent { attempts: 1, before: None, held: Holdings::default() };
         let parked = |status| State::Parked { status, words: String::new() };
         for (action, state, undoes, now, expected) in [
             (update, parked(422), false, "wa", EntryFate::Compared),

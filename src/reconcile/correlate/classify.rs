@@ -11,7 +11,8 @@ use super::fit::Fitting;
 use super::identity_change::People;
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
-use crate::plan::{Correlation, Decision, Held, HoldReason, OnDrift, Outline, Subject, decide};
+use crate::plan::{Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Subject, Verdict, decide};
+use crate::queue::DECISIONS;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
@@ -101,6 +102,8 @@ struct Classifier<'a> {
     /// The names and emails in rows of which it is not sure who they are: a missing person who has one of them may be in
     /// such a row under a mistyped number.
     doubted: BTreeSet<(&'static str, String)>,
+    /// Records of which it is asked whether they are the person who is an entity, by position.
+    questions: Vec<(usize, RemoteId)>,
     result: Classified,
 }
 
@@ -133,7 +136,8 @@ impl<'a> Classifier<'a> {
             names: MovedNames::new(context.rules),
             suspects: BTreeMap::new(),
             doubted: BTreeSet::new(),
-            result: Classified { claimed: claims.entities().collect(), ..Classified::default() },
+            questions: Vec::new(),
+            result: Classified::default(),
             claims,
         })
     }
@@ -160,7 +164,7 @@ impl<'a> Classifier<'a> {
             self.result.rejected.push(Rejected { key, line, field: None, value: None, reason });
             return Ok(());
         }
-        self.observe(&valid, &correlation)?;
+        self.observe(at, &valid, &correlation)?;
         if self.names.concern() {
             self.names.note(at, &valid.record, &correlation);
         }
@@ -258,16 +262,11 @@ impl<'a> Classifier<'a> {
     }
 
     /// Notes what a record says besides what it needs.
-    fn observe(&mut self, valid: &Valid, correlation: &Correlation) -> Result<(), Error> {
+    fn observe(&mut self, at: usize, valid: &Valid, correlation: &Correlation) -> Result<(), Error> {
         let (context, rules, result) = (self.context, self.context.rules, &mut self.result);
         let key = &valid.record.key;
         match correlation {
-            Correlation::Doubtful { entity, .. } => {
-                result.claimed.insert(entity.id);
-                self.doubted.extend(named_by(&valid.record.fields));
-                let owner = context.owner(entity.id, key)?.filter(|owner| owner.job == context.job.name);
-                result.mistaken.extend(owner.map(|owner| owner.key));
-            }
+            Correlation::Doubtful { entity, .. } => self.questions.push((at, entity.id)),
             Correlation::Unclear(unclear) => {
                 self.doubted.extend(named_by(&valid.record.fields));
                 result.mistaken.extend(unclear.owner(context.job.name.as_str()).cloned());
@@ -354,7 +353,18 @@ impl<'a> Classifier<'a> {
 
     /// Holds the changes of records that may be about another person than their key.
     fn finish(self) -> Result<Classified, Error> {
-        let Self { context, claims, names, people, mut suspects, mut doubted, mut result, .. } = self;
+        let Self { context, claims, names, people, questions, mut suspects, mut doubted, mut result, .. } = self;
+        let others = others(&result.held, context)?;
+        result.claimed.extend(claims.entities(|at| others.contains(&context.candidates[at].key)));
+        for (at, id) in questions {
+            let candidate = &context.candidates[at];
+            if !others.contains(&candidate.key) {
+                result.claimed.insert(id);
+                doubted.extend(named_by(&candidate.open(context.spill)?.0.fields));
+                let owner = context.owner(id, &candidate.key)?.filter(|owner| owner.job == context.job.name);
+                result.mistaken.extend(owner.map(|owner| owner.key));
+            }
+        }
         let (moved, alike) = (names.reasons(&claims, context)?, people.alike(&claims, context)?);
         for (key, reason) in moved.into_iter().chain(alike) {
             suspects.entry(key).or_insert(reason);
@@ -376,6 +386,22 @@ impl<'a> Classifier<'a> {
         result.claimed.extend(named_among(&doubted, context)?);
         Ok(result)
     }
+}
+
+/// The keys of records of which a person said that they are someone else than the entity that they may be: what they may be does
+/// not keep its owner from leaving.
+fn others(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<BTreeSet<Key>, store::Error> {
+    let mut others = BTreeSet::new();
+    for (one, other) in held.iter().filter_map(|one| Some((one, one.other.as_ref()?))) {
+        let Some(decided) = DECISIONS.get(context.store, &context.job.name, &one.key)? else { continue };
+        let wish = |held: &Held<Outline>| held.change.as_ref().map(Outline::wish);
+        let is_other = match decided.verdict {
+            Verdict::Rejected(wanted) => [wish(one), wish(other)].contains(&Some(wanted)),
+            Verdict::Approved(wanted) => decided.is_answer && wish(other) == Some(wanted),
+        };
+        others.extend(is_other.then(|| one.key.clone()));
+    }
+    Ok(others)
 }
 
 /// The name and email by which a record names its person.

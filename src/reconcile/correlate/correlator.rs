@@ -160,9 +160,11 @@ impl Correlator {
         self.has_new
     }
 
-    /// The entities that are claimed.
-    pub(crate) fn entities(&self) -> impl Iterator<Item = RemoteId> + '_ {
-        self.by_entity.iter().map(|(id, _)| *id).chain(self.many.values().flat_map(|(_, ids)| ids.iter().copied()))
+    /// The entities that are claimed, save by candidates that are someone else by what a person said: `is_other` says so of a
+    /// position.
+    pub(crate) fn entities(&self, is_other: impl Fn(usize) -> bool) -> impl Iterator<Item = RemoteId> {
+        let one = self.by_entity.iter().filter(move |(_, at)| !is_other(*at)).map(|(id, _)| *id);
+        one.chain(self.many.values().flat_map(|(_, ids)| ids.iter().copied()))
     }
 
     /// Another candidate that claims an entity.

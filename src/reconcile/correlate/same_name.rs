@@ -79,7 +79,7 @@ impl SameName {
         namesakes.find_missed(context)?;
         namesakes.find_twins(context, claims)?;
         namesakes.waited = waiting.keys().cloned().collect();
-        let claimed: BTreeSet<RemoteId> = claims.entities().collect();
+        let claimed: BTreeSet<RemoteId> = claims.entities(|_| false).collect();
         let decisions = held::decisions(context.store, &context.job.name)?;
         let doubts = decisions.iter().map(|(key, decided)| (key, decided.doubt));
         let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, held.doubt)));

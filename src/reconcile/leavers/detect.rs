@@ -57,6 +57,8 @@ pub(crate) struct LeaverDetector<'a> {
     /// What the job knows.
     pub(crate) index: &'a Index,
     pub(crate) now: Timestamp,
+    /// Since when someone is missing who is missed first now.
+    pub(crate) first: Timestamp,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
     /// People that may not be removed (law 6).
@@ -91,7 +93,7 @@ impl LeaverDetector<'_> {
             let Some(key) = self.key(at).filter(|key| !left.contains_key(key)) else { continue };
             let Some(mut leaver) = self.leaver(&key, false, departed)? else { continue };
             let before = leaver.known.clone();
-            let mut absence = absent(before.gone.as_ref(), &self.job.leavers, self.now, content);
+            let mut absence = absent(before.gone.as_ref(), &self.job.leavers, (self.now, self.first), content);
             absence.gone.successor = self.successor(&before);
             absence.gone.offered = None;
             let is_replaced = absence.gone.successor.is_some();
@@ -121,10 +123,10 @@ impl LeaverDetector<'_> {
             leaver.known.gone.iter_mut().for_each(|gone| gone.offered = None);
             if self.job.leavers.action == LeaverAction::Update {
                 // The day on which it was first said stays the same, whenever it is sent.
-                leaver.known.gone.get_or_insert(Gone::since(self.now));
+                leaver.known.gone.get_or_insert(Gone::since(self.first));
             }
             if let Some(successor) = self.successor(&known) {
-                leaver.known.gone.get_or_insert(Gone::since(self.now)).successor = Some(successor);
+                leaver.known.gone.get_or_insert(Gone::since(self.first)).successor = Some(successor);
             }
             let line = Some(*line).filter(|_| self.job.source.has_lines());
             self.leave(&mut leaver, line, departed)?;
@@ -175,7 +177,7 @@ impl LeaverDetector<'_> {
         let mut departed = Leavers::default();
         let Some(mut leaver) = self.leaver(key, false, &mut departed)? else { return Ok(None) };
         // The day of leaving is the one on which they were missed first, whenever that is decided on.
-        leaver.known.gone.get_or_insert(Gone::since(self.now));
+        leaver.known.gone.get_or_insert(Gone::since(self.first));
         self.leave(&mut leaver, None, &mut departed)?;
         Ok(departed.changes.pop())
     }

@@ -91,7 +91,7 @@ impl JobTransfers {
             };
             let mut unclear = BTreeSet::new();
             if is_same && other.writes != Writes::Off {
-                unclear = moving.offer(context.store, job, other, &found.records, changes)?;
+                unclear = moving.offer(context.store, (job, other), &found.records, changes)?;
             } else {
                 moving.hold(context.store, other, &found.records, changes)?;
             }
@@ -196,13 +196,12 @@ impl JobTransfers {
         Ok(())
     }
 
-    /// Offers those among the leavers who are in another job's source to that job. Returns those of whom it is not clear
-    /// whether they are: their rows have the key of someone else.
+    /// Offers those among the leavers who are in another job's source to that job. Returns those who may be in it: their
+    /// rows have the key of someone else.
     fn offer(
         &mut self,
         store: &Store,
-        job: &Job,
-        other: &Job,
+        (job, other): (&Job, &Job),
         there: &BTreeMap<RemoteId, Vec<Appearance>>,
         changes: &mut Vec<Change>,
     ) -> Result<BTreeSet<RemoteId>, Error> {
@@ -324,7 +323,12 @@ impl<'a> Appearances<'a> {
             let reading = bound.read(row, Some(today));
             // Who begins there on a later day is on their way.
             match reading.later.map_or(reading.mapped, |later| later.mapped) {
-                Mapped::Record(record) => self.note(record),
+                Mapped::Record(record) => {
+                    if !reading.bad_values.is_empty() {
+                        self.note_unusable(&record.fields);
+                    }
+                    self.note(record);
+                }
                 Mapped::Rejected(_) => {
                     let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
                     self.note_unusable(&bound.readable(row, is_wanted));
@@ -333,7 +337,10 @@ impl<'a> Appearances<'a> {
             }
             ControlFlow::Continue(())
         })?;
-        Ok(Looked { waiting, unread: read.incomplete().first().cloned() })
+        // A record that lacks what a lookup says may wait for it.
+        let lost =
+            read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
+        Ok(Looked { waiting, unread: read.incomplete().first().cloned().or(lost) })
     }
 
     /// Looks at what the job was to do and has not done.
@@ -373,8 +380,16 @@ impl<'a> Appearances<'a> {
         }
     }
 
-    /// Notes whose a row may be that can't be used. One without a name may be anybody's that it fits.
+    /// Notes whose a row may be that can't be used, or not all of it. One without a name may be anybody's that it fits, and one
+    /// without what people are found by may be anybody's of that name.
     fn note_unusable(&mut self, fields: &Values) {
+        let has = |field: &SmolStr| fields.get(field).is_some_and(|value| !value.is_empty());
+        if !self.by.iter().any(has) {
+            let namesakes = self.leaving.iter().filter(|(_, entity)| is_named_alike(entity, fields));
+            let namesakes: Vec<RemoteId> = namesakes.map(|(id, _)| *id).collect();
+            self.unusable.extend(namesakes);
+            return;
+        }
         let Some((by, ids)) = self.fitting(fields) else { return };
         let has_name = fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
         let may_be = |id: &RemoteId| !self.takes_over || !has_name || is_them(self.by, fields, &self.leaving[id], &by);

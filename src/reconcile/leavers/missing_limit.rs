@@ -138,6 +138,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
         mirror,
         index: &index,
         now,
+        first: context.missed_since(now),
         claimed: &claimed,
         protection: &protection,
         set: &set,

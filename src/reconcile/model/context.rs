@@ -33,6 +33,11 @@ impl Context<'_> {
         self.client.cautious_now(self.clock)
     }
 
+    /// Since when someone is missing who is missed first now: by the service's clock where this machine's is far behind.
+    pub(crate) fn missed_since(&self, now_for_leavers: Timestamp) -> Timestamp {
+        self.client.late(now_for_leavers)
+    }
+
     /// Whether a time that a machine wrote down lies within a day of the present. Where this machine's clock is far ahead, it may
     /// have written that by the same clock, or another machine by one that is right: both count.
     pub(crate) fn was_lately(&self, at: Timestamp) -> bool {

@@ -195,6 +195,7 @@ impl<'a> Inputs<'a> {
             mirror: self.mirror(),
             index,
             now,
+            first: context.missed_since(now),
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
@@ -341,21 +342,23 @@ impl<'a> Inputs<'a> {
         mut rows: Vec<(Key, SyncedRecord)>,
         offered: &BTreeMap<Key, JobName>,
     ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        let context = self.part.context;
+        let first = context.missed_since(context.now_for_leavers());
         for (key, job) in offered {
             if rows.iter().all(|(other, _)| other != key) {
                 let known = SyncedRecord::get(self.store(), &self.job().name, key)?;
                 rows.extend(known.map(|known| (key.clone(), known)));
             }
             for (_, known) in rows.iter_mut().filter(|(other, _)| other == key) {
-                let gone = known.gone.get_or_insert_with(|| Gone::since(self.part.context.now_for_leavers()));
+                let gone = known.gone.get_or_insert_with(|| Gone::since(first));
                 gone.offered = Some(job.clone());
             }
         }
         Ok(rows)
     }
 
-    /// What is known from now on of those about whom nothing is sent: of who is `missing`, of who is back, and of those for
-    /// whom the service holds something newer than a state that was laid back.
+    /// What is known from now on of people about whose records nothing is sent: of who is `missing`, of who is back, and of those
+    /// who are newer at the service than in a state that was laid back.
     fn rows_besides(
         &self,
         missing: Vec<(Key, SyncedRecord)>,
@@ -378,11 +381,13 @@ impl<'a> Inputs<'a> {
         Ok(rows)
     }
 
-    /// What a run says of what it found in the state.
+    /// What a run says of what it found in the state, and at the service.
     fn notes_of_state(&self) -> Result<Vec<String>, Error> {
         let name = &self.job().name;
         let taken_back = notes::taken_back_note(held::taking_back(self.store(), name)?, name);
-        Ok(taken_back.into_iter().chain(notes::unprotected_note(&self.unprotected()?)).collect())
+        let unprotected = notes::unprotected_note(&self.unprotected()?);
+        let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&self.not_removed()?)];
+        Ok([taken_back, unprotected].into_iter().chain(of_service).flatten().collect())
     }
 
     /// Puts the plan together.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::notes;
 use crate::config::{Job, Mode};
-use crate::mirror::Mirror;
+use crate::mirror::{Mirror, Removal};
 use crate::plan::{Change, Deltas};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, outdated};
@@ -23,8 +23,8 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
-use crate::record::{Action, Field, Key, Target, normalize};
-use crate::snapshot::{Index, SyncedRecord};
+use crate::record::{Action, Field, Key, RemoteId, Target, normalize};
+use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::Store;
 
@@ -245,8 +245,7 @@ impl<'a> Inputs<'a> {
         Ok(returned)
     }
 
-    /// Those whom an earlier file of changes said to be gone, who were offered to another job, and of whom this file says
-    /// nothing.
+    /// People who are gone by an earlier file of changes and were offered to another job, and who are not in this file.
     pub(super) fn offered_before(&self) -> Result<Vec<Key>, Error> {
         let mut offered = Vec::new();
         if self.job().mode == Mode::Full {
@@ -260,6 +259,20 @@ impl<'a> Inputs<'a> {
             offered.extend(known.filter(|known| known.offered().is_some()).map(|_| key));
         }
         Ok(offered)
+    }
+
+    /// The ids of those that this part of the job removed and that the service still has, though it had time to carry that out.
+    pub(super) fn not_removed(&self) -> Result<Vec<RemoteId>, Error> {
+        let (store, target) = (self.store(), self.mirror().target());
+        let now = self.part.context.now_for_leavers();
+        let mut ids = Vec::new();
+        for (id, removal) in Removal::list(store, target)? {
+            let is_due = removal.job == self.job().name && !removal.lasts(now);
+            if is_due && self.mirror().get(store, id)?.is_some() && Owner::of(store, target, id)?.is_none() {
+                ids.push(id);
+            }
+        }
+        Ok(ids)
     }
 
     /// The removals that wait from earlier files of changes, and of which this one says nothing.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::record::{JobName, Key, Sensitive};
+use crate::mirror::Mirror;
+use crate::record::{JobName, Key, RemoteId, Sensitive};
 use crate::text::counted;
 
 /// How many people a note names; the rest is counted.
@@ -56,6 +57,26 @@ pub(crate) fn taken_back_note(changes: usize, job: &JobName) -> Option<String> {
         "{what} for a decision: `rosterd approve {job}` or `rosterd reject {job}`; `rosterd explain {job} KEY` shows one"
     );
     (changes > 0).then_some(note)
+}
+
+/// That the service's list leaves people out who are there: they count as there.
+pub(super) fn unlisted_note(mirror: &Mirror) -> Option<String> {
+    let ids = mirror.unlisted();
+    let shown = some(ids.iter().map(|id| format!("id {id}")), ", ");
+    let target = mirror.target();
+    (!ids.is_empty()).then(|| {
+        format!(
+            "the service's list of {} leaves out {shown}, which are there by their own pages, and count as there",
+            target.plural()
+        )
+    })
+}
+
+/// That the service said yes to a removal and did not carry it out.
+pub(super) fn not_removed_note(ids: &[RemoteId]) -> Option<String> {
+    let shown = some(ids.iter().map(|id| format!("id {id}")), ", ");
+    (!ids.is_empty())
+        .then(|| format!("the service still has {shown}, though it confirmed the removal; remove them there"))
 }
 
 /// What a run says of records that it keeps and can't use.

@@ -122,3 +122,22 @@ fn law_6_a_new_person_is_not_taken_for_one_who_was_rejected_when_their_request_g
         }
     }
 }
+
+#[test]
+fn law_1_who_left_counts_as_missing_once_a_person_said_that_a_newcomer_is_someone_else() {
+    let world = World::of(Config::rest(
+        "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n",
+    ));
+    world.csv(people(1..12));
+    world.sync().expect(0);
+    // The first one is gone, and a newcomer has their name and mailbox.
+    world.csv(people(2..12) + "P00099,Person 1,person1@example.com,Clerk\n");
+    world.sync().expect(4);
+    world.run(&["reject", "staff", "P00099"]).expect(0);
+    let ran = world.sync();
+    assert!(world.held_as(1).is_none(), "an ordinary leaver: {ran:?}");
+    world.run(&["approve", "staff", "P00099"]).expect(0);
+    let ran = world.sync().expect(0);
+    assert!(world.held_as(99).is_some(), "{ran:?}");
+    assert_eq!(world.staff().len(), 11, "{ran:?}");
+}

@@ -1,6 +1,7 @@
 //! What is open of earlier files while none waits, and who looks at the next without moving it.
 
 use jiff::SignedDuration;
+use rosterd::clock::Clock;
 
 use super::{Inbox, LEAVE_AT_ONCE, inbox_of, three, world};
 use crate::support::{Config, World, people};
@@ -133,11 +134,13 @@ fn the_rows_that_were_not_used_are_listed_until_the_next_file_is_read() {
 
 #[test]
 fn a_grace_ends_though_no_file_waits() {
-    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"1h\"\n");
+    let clock = Clock::fixed(Clock::system().now() - SignedDuration::from_hours(3));
+    let world = inbox_of(World::at(&clock, Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"1h\"\n")));
     let inbox = Inbox(&world);
-    for (hours, text) in [(3, people(1..20)), (2, people(2..20))] {
+    for (hours, text) in [(1, people(1..20)), (2, people(2..20))] {
         inbox.drop("a.csv", text);
-        assert_eq!(world.sync_ago(SignedDuration::from_hours(hours)).counts.deleted, 0);
+        assert_eq!(world.sync_at(&clock).counts.deleted, 0);
+        clock.advance(SignedDuration::from_hours(hours));
     }
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));

@@ -1,6 +1,7 @@
 //! When a person who is gone from the source is removed from the service, and when not.
 
 use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use serde_json::json;
 
 use crate::support::{Config, World, people, row};
@@ -87,10 +88,12 @@ fn during_the_grace_no_one_leaves_however_many_files_say_so() {
 
 /// A world in which a person is missing for longer than the grace of an hour.
 fn missing_since_two_hours() -> World {
-    let world = World::of(deleting("grace = \"1h\""));
-    for (hours, text) in [(3, people(1..COUNT + 1)), (2, without(&[1], "Clerk"))] {
+    let clock = Clock::fixed(Clock::system().now() - SignedDuration::from_hours(3));
+    let world = World::at(&clock, deleting("grace = \"1h\""));
+    for (hours, text) in [(1, people(1..COUNT + 1)), (2, without(&[1], "Clerk"))] {
         world.csv(text);
-        world.sync_ago(SignedDuration::from_hours(hours));
+        world.sync_at(&clock);
+        clock.advance(SignedDuration::from_hours(hours));
     }
     assert!(gone(&world).is_empty());
     world

@@ -5,7 +5,7 @@ use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::json;
 
-use crate::support::{Config, HEADER, World};
+use crate::support::{Config, HEADER, World, people};
 
 const GUARD: &str = "[job.guard]\nmax_updates = \"off\"\n";
 
@@ -142,4 +142,20 @@ fn expect_once(world: &World, employee_id: &str) {
     let writes = world.service().writes();
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     assert_eq!(world.service().writes(), writes);
+}
+
+#[test]
+fn no_grace_is_over_by_a_clock_that_was_behind_when_it_began() {
+    let day = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n[job.guard]\nmax_leavers = \"off\"\n";
+    // The service is three days ahead of this machine, which is what a machine looks like that is three days behind.
+    let options = Options { clock_offset: SignedDuration::from_hours(72), ..Options::default() };
+    let world = World::with(options, Config::rest(day));
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    world.csv(people(0..4));
+    world.sync().expect(0);
+    // Put right, the clock shows another time, and a grace that has hardly begun.
+    let after = |hours| Clock::fixed(Clock::system().now() + SignedDuration::from_hours(hours));
+    world.sync_at(&after(72));
+    assert_eq!(world.staff().len(), 5, "the grace has just begun");
 }

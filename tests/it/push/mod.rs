@@ -5,6 +5,7 @@ mod credentials;
 mod drift;
 mod kept;
 mod killed;
+mod lossy;
 mod lying_lists;
 mod network;
 mod one_at_a_time;

@@ -39,7 +39,7 @@ async fn a_short_page_does_not_end_the_walk() {
     let server = Server::start(|seen, _| people(seen, 250, 40)).await;
     let (walked, ids) = walked(&server, None).await.unwrap();
     assert_eq!(ids, (1..=250).collect::<Vec<i32>>());
-    assert_eq!((walked.entities, walked.requests, walked.listed_nothing_by_404), (250, 8, false));
+    assert_eq!((walked.entities, walked.requests, walked.ended_by_404), (250, 8, false));
     assert_eq!(walked.date, Some("1994-11-06T08:49:37Z".parse().unwrap()));
     let calls = server.calls();
     assert_eq!(calls[0], "GET /v1/staff?order=id&limit=100&time_zone=UTC");
@@ -66,13 +66,13 @@ async fn law_1_a_404_ends_a_walk_only_where_it_may() {
     let not_found = || json(404, r#"{"error":"no records found"}"#);
     let later = Server::start(move |seen, number| if number < 2 { people(seen, 80, 40) } else { not_found() }).await;
     let (end, ids) = walked(&later, None).await.unwrap();
-    assert_eq!((ids.len(), end.listed_nothing_by_404), (80, false));
+    assert_eq!((ids.len(), end.ended_by_404), (80, true));
 
     let nothing = Server::start(move |_, _| not_found()).await;
     let (first, ids) = walked(&nothing, None).await.unwrap();
-    assert_eq!((ids.len(), first.listed_nothing_by_404), (0, true));
+    assert_eq!((ids.len(), first.ended_by_404), (0, true));
     let (delta, _) = walked(&nothing, Some(Timestamp::UNIX_EPOCH)).await.unwrap();
-    assert!(!delta.listed_nothing_by_404 && delta.date.is_some());
+    assert!(delta.ended_by_404 && delta.date.is_some());
 }
 
 #[tokio::test]

@@ -14,7 +14,7 @@ macro_rules! entity {
     ) => {
         wire! {
             $(#[$about])* $name { id }
-            $($shown: $shown_type,)* $($($both: $both_type,)* $($($field: $type,)*)?)?
+            $($shown: $shown_type,)* $($($both: $both_type,)* $($($field / $sent: $type,)*)?)?
         }
 
         $(
@@ -53,7 +53,9 @@ macro_rules! entity {
 /// A type that answers carry, with an id of its own (`{ id }`) or as a part of another (`{}`).
 macro_rules! wire {
     (@name $field:ident) => { $crate::wire::wire_name(stringify!($field)) };
-    ($(#[$about:meta])* $name:ident { $($id:ident)? } $($field:ident: $type:ty,)*) => {
+    (@take $reader:ident $field:ident) => { $reader.take(wire!(@name $field)) };
+    (@take $reader:ident $field:ident $sent:ident) => { $reader.take_either(wire!(@name $field), wire!(@name $sent)) };
+    ($(#[$about:meta])* $name:ident { $($id:ident)? } $($field:ident $(/ $sent:ident)?: $type:ty,)*) => {
         $(#[$about])*
         #[derive(Clone, PartialEq)]
         pub struct $name {
@@ -69,6 +71,8 @@ macro_rules! wire {
             pub extra: $crate::wire::Fields,
             /// The names of fields that hold something other than the specification says.
             pub unreadable: Vec<&'static str>,
+            /// The names of fields that the answer does not have: an answer of another operation may show them.
+            pub unshown: Vec<&'static str>,
         }
 
         impl $crate::wire::Wire for $name {
@@ -77,16 +81,33 @@ macro_rules! wire {
             fn take(reader: &mut $crate::wire::reader::Reader) -> Result<Self, &'static str> {
                 let mut read = Self {
                     $($id: reader.id()?,)?
-                    $($field: reader.take(wire!(@name $field)),)*
+                    $($field: wire!(@take reader $field $($sent)?),)*
                     extra: $crate::wire::Fields::new(),
                     unreadable: Vec::new(),
+                    unshown: Vec::new(),
                 };
-                (read.extra, read.unreadable) = reader.finish();
+                (read.extra, read.unreadable, read.unshown) = reader.finish();
                 Ok(read)
+            }
+
+            fn complete(&mut self, other: Self) {
+                let unshown = std::mem::take(&mut self.unshown);
+                $(if unshown.contains(&wire!(@name $field)) && !other.unshown.contains(&wire!(@name $field)) {
+                    self.$field = other.$field;
+                })*
+                self.unreadable.extend(other.unreadable.into_iter().filter(|name| unshown.contains(name)));
+                self.unshown.extend(unshown.into_iter().filter(|name| other.unshown.contains(name)));
+                for (name, value) in other.extra {
+                    self.extra.entry(name).or_insert(value);
+                }
             }
 
             fn unreadable(&self) -> &[&'static str] {
                 &self.unreadable
+            }
+
+            fn unshown(&self) -> &[&'static str] {
+                &self.unshown
             }
         }
 

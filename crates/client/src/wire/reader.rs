@@ -36,6 +36,13 @@ pub trait Wire: Serialize + Sized + Send + 'static {
 
     /// The names of fields that hold something other than the specification says.
     fn unreadable(&self) -> &[&'static str];
+
+    /// The names of fields that the answer does not have.
+    fn unshown(&self) -> &[&'static str];
+
+    /// Takes what this answer does not have from another answer about the same entity: lists may show more of it than an
+    /// operation that shows it alone.
+    fn complete(&mut self, other: Self);
 }
 
 /// Takes the fields of one object after the other by name. What can't be read is noted; what is never asked for is left over.
@@ -45,6 +52,7 @@ pub struct Reader {
     values: Vec<Option<Json>>,
     extra: Fields,
     unreadable: Vec<&'static str>,
+    unshown: Vec<&'static str>,
     /// The position of the name that is asked for next, if they are asked for in order.
     next: usize,
     /// Which name came first, second and so on in the object before: objects of a list come in one form.
@@ -55,7 +63,8 @@ impl Reader {
     /// For objects with these fields.
     pub(crate) fn new(names: &'static [&'static str]) -> Self {
         let values = vec![None; names.len()];
-        Self { names, values, extra: Fields::new(), unreadable: Vec::new(), next: 0, order: Vec::new() }
+        let (unreadable, unshown) = (Vec::new(), Vec::new());
+        Self { names, values, extra: Fields::new(), unreadable, unshown, next: 0, order: Vec::new() }
     }
 
     /// The same, with the fields of an object.
@@ -70,10 +79,12 @@ impl Reader {
         reader
     }
 
-    /// What was not asked for, and the names of what could not be read. The next object may follow.
-    pub(crate) fn finish(&mut self) -> (Fields, Vec<&'static str>) {
+    /// What was not asked for, the names of what could not be read, and those of what is not there. The next object may
+    /// follow.
+    pub(crate) fn finish(&mut self) -> (Fields, Vec<&'static str>, Vec<&'static str>) {
         self.next = 0;
-        (std::mem::take(&mut self.extra), std::mem::take(&mut self.unreadable))
+        let (unreadable, unshown) = (std::mem::take(&mut self.unreadable), std::mem::take(&mut self.unshown));
+        (std::mem::take(&mut self.extra), unreadable, unshown)
     }
 
     /// Forgets what is left of an object.
@@ -90,11 +101,35 @@ impl Reader {
 
     /// The value of a field; the default for null, missing and unreadable.
     pub(crate) fn take<T: WireValue>(&mut self, name: &'static str) -> T {
-        let Some(json) = self.value(name).filter(|json| !json.is_null()) else { return T::default() };
+        let Some(json) = self.value(name) else {
+            self.unshown.push(name);
+            return T::default();
+        };
+        if json.is_null() {
+            return T::default();
+        }
         T::read(json).unwrap_or_else(|| {
             self.unreadable.push(name);
             T::default()
         })
+    }
+
+    /// The same of a field that requests call otherwise: an answer may show it under their name (specification, Conventions:
+    /// `customfields` / `cf`). Where it shows it under both, with different values, it can't be read.
+    pub(crate) fn take_either<T: WireValue + PartialEq>(&mut self, name: &'static str, sent: &str) -> T {
+        let value: T = self.take(name);
+        // A name that answers have too is another field.
+        let Some(other) = (name != sent).then(|| self.extra.remove(sent)).flatten() else { return value };
+        self.unshown.retain(|unshown| *unshown != name);
+        let empty = T::default();
+        match if other.is_null() { Some(T::default()) } else { T::read(other) } {
+            Some(other) if other == empty || other == value => value,
+            Some(other) if value == empty && !self.unreadable.contains(&name) => other,
+            _ => {
+                self.unreadable.push(name);
+                T::default()
+            }
+        }
     }
 
     fn value(&mut self, name: &str) -> Option<Json> {

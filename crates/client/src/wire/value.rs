@@ -163,7 +163,7 @@ mod tests {
         let object = Map::from_iter([("x".to_owned(), serde_json::from_str(json).unwrap())]);
         let mut reader = Reader::of(&["x"], object);
         let value = reader.take::<T>("x");
-        let (extra, unreadable) = reader.finish();
+        let (extra, unreadable, _) = reader.finish();
         assert!(extra.is_empty());
         unreadable.is_empty().then_some(value)
     }

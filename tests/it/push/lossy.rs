@@ -1,0 +1,214 @@
+//! Services that show less than they hold, answer less than was asked, or take away what a write does not touch.
+
+use std::process::Stdio;
+
+use rosterd::sandbox::Options;
+use serde_json::{Value, json};
+
+use crate::support::{Config, World, people, row};
+
+const REMOVING: &str =
+    "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\nmax_updates = \"off\"\n";
+
+/// People who are there, known, and about to get another title.
+fn about_to_move(options: Options, count: usize, more: &Value) -> World {
+    let world = World::with(options, Config::rest(REMOVING));
+    world.csv(people(0..count));
+    world.sync().expect(0);
+    for one in world.staff() {
+        world.service().edit("staff", one["id"].as_i64().unwrap(), more.clone());
+    }
+    // So that the next pull shows them as they are.
+    world.sync().expect(0);
+    world.csv((0..count).fold(crate::support::HEADER.to_owned(), |file, at| file + &row(at, "Chief")));
+    world
+}
+
+fn titles(world: &World) -> usize {
+    world.staff().iter().filter(|one| one["title"] == "Chief").count()
+}
+
+#[test]
+fn law_2_what_one_operation_does_not_show_is_kept_by_what_another_shows() {
+    for fault in [
+        "staff.get without=ice",
+        "staff.get without=customfields",
+        "staff.* as=customfields:cf",
+        "staff.get as=customfields:cf",
+        "staff.update without=ice",
+        "staff.update without=tokens",
+    ] {
+        let element = json!({"title": "Locker", "element_type": "text"});
+        let world = about_to_move(Options::default(), 3, &json!({"ice": "64 21 5550101"}));
+        let locker = world.service().put("customfield.element.staff", element);
+        for one in world.staff() {
+            let more = json!({"customfields": {locker.to_string(): "B7"}, "tokens": [{"type": "card"}]});
+            world.service().edit("staff", one["id"].as_i64().unwrap(), more);
+        }
+        world.faults(&[fault]);
+        let ran = world.sync().expect(0);
+        assert_eq!(titles(&world), 3, "{fault}: {ran:?}");
+        for one in world.staff() {
+            let kept = (&one["ice"], &one["customfields"][locker.to_string()], one["tokens"].as_array().unwrap().len());
+            assert_eq!(kept, (&json!("64 21 5550101"), &json!("B7"), 1), "{fault}: {ran:?}");
+        }
+        world.faults(&[]);
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{fault}");
+    }
+}
+
+#[test]
+fn law_2_what_a_write_takes_away_stops_all_others_however_it_is_answered() {
+    // What is held before, what of it goes, and what else is wrong with the answer.
+    let cards = json!({"tokens": [{"type": "card"}, {"type": "fob"}], "department": "Night"});
+    for (gone, fault, named) in [
+        (json!({"tokens": []}), "", "tokens"),
+        (json!({"tokens": [{"type": "card"}]}), "", "a part of tokens"),
+        (json!({"department": null}), "", "department"),
+        (json!({"department": null}), "staff.update status-after=504 times=1", "department"),
+        (json!({"tokens": []}), "staff.update cut-after times=1", "tokens"),
+    ] {
+        let world = about_to_move(Options::default(), 12, &cards);
+        let faults: Vec<&str> =
+            ["staff.update hold-before nth=1", fault].into_iter().filter(|text| !text.is_empty()).collect();
+        world.faults(&faults);
+        let mut command = world.command(&["sync", "--json"]);
+        let run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        world.until_held(1);
+        // The first one goes alone. The service takes something away while it writes.
+        for one in world.staff() {
+            world.service().edit("staff", one["id"].as_i64().unwrap(), gone.clone());
+        }
+        world.release();
+        let ended = run.wait_with_output().unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(said.contains(&format!("cleared {named} of id")), "{gone} {fault}: {said}");
+        assert!(titles(&world) <= 1, "{gone} {fault}: {said}");
+        let writes = world.service().writes();
+        world.sync();
+        assert_eq!(world.service().writes(), writes, "{gone} {fault}: nothing more until someone has looked");
+    }
+}
+
+#[test]
+fn law_8_who_can_not_be_read_or_made_keeps_no_one_else_from_being_sent() {
+    let world = World::of(Config::rest(REMOVING));
+    world.csv(people(0..20));
+    world.sync().expect(0);
+    // Eight leavers whose own pages fail, and joiners behind them.
+    let gone: Vec<i64> = (0..8).map(|at| world.held_as(at).unwrap()["id"].as_i64().unwrap()).collect();
+    let faults: Vec<String> = gone.iter().map(|id| format!("GET /staff/{id} status=500")).collect();
+    world.faults(&faults.iter().map(String::as_str).collect::<Vec<_>>());
+    world.csv(people(8..23));
+    world.sync().expect(1);
+    assert_eq!((20..23).filter(|at| world.held_as(*at).is_some()).count(), 3, "joiners are made");
+    // Of leavers who can be removed none is kept back by them in the next run.
+    world.csv(people(12..23));
+    world.sync();
+    world.sync();
+    assert_eq!((8..12).filter(|at| world.held_as(*at).is_some()).count(), 0, "the others are removed");
+    world.faults(&[]);
+    world.sync().expect(0);
+    world.expect_people(12..23);
+}
+
+#[test]
+fn law_8_those_who_failed_go_last_in_the_next_run() {
+    let world = World::of(Config::rest(REMOVING));
+    world.csv(people(0..60));
+    world.faults(&["staff.create status=500"]);
+    world.sync().expect(1);
+    let tried = world.count("staff.create");
+    assert!(tried < 40, "{tried}");
+    // As many as were made to fail fail again, wherever they stand: the others come first, and are made.
+    world.faults(&["staff.create status=500 after=50"]);
+    world.sync();
+    assert!(world.staff().len() >= 40, "{} were made", world.staff().len());
+    world.faults(&[]);
+    world.sync().expect(0);
+    world.expect_people(0..60);
+}
+
+#[test]
+fn a_write_that_another_one_came_before_is_sent_once_more_on_a_fresh_copy() {
+    for (status, times, made, parked) in
+        [(412, " times=1", 3, 0), (409, " times=1", 3, 0), (428, " times=1", 3, 0), (412, "", 0, 3)]
+    {
+        let world = about_to_move(Options::default(), 3, &json!({}));
+        world.faults(&[&format!("staff.update status={status}{times}")]);
+        let ran = world.sync();
+        assert_eq!((titles(&world), ran.job()["parked"].as_u64()), (made, Some(parked)), "{status}{times}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_write_that_finds_nothing_is_parked_where_its_person_is_there() {
+    let world = about_to_move(Options::default(), 2, &json!({}));
+    world.faults(&["staff.update not-found"]);
+    let ran = world.sync().expect(3);
+    assert_eq!(ran.job()["parked"], 2, "{ran:?}");
+    let writes = world.service().writes();
+    world.sync().expect(3);
+    assert_eq!(world.service().writes(), writes, "it is not sent again and again");
+}
+
+#[test]
+fn law_1_no_one_counts_as_removed_by_a_page_that_is_not_found() {
+    let world = World::of(Config::rest(REMOVING));
+    world.csv(people(0..5));
+    world.sync().expect(0);
+    world.csv(people(0..4));
+    world.faults(&["staff.get not-found"]);
+    let ran = world.sync();
+    assert_eq!((world.staff().len(), ran.job()["deleted"].as_u64()), (5, Some(0)), "{ran:?}");
+    world.faults(&[]);
+    let ran = world.sync().expect(0);
+    assert_eq!((world.staff().len(), ran.job()["deleted"].as_u64()), (4, Some(1)), "{ran:?}");
+}
+
+#[test]
+fn law_6_who_administrates_the_account_is_never_removed() {
+    let world = about_to_move(Options::default(), 5, &json!({"roles": [["Site Administrator"]]}));
+    world.csv(people(0..4));
+    let ran = world.sync();
+    assert_eq!(world.staff().len(), 5, "{ran:?}");
+    assert!(format!("{ran:?}").contains("by a role at the service"), "{ran:?}");
+}
+
+#[test]
+fn law_10_who_is_on_site_by_the_list_is_not_removed_where_their_page_does_not_say_so() {
+    let world = about_to_move(Options::default(), 5, &json!({"onsite_status": "onsite"}));
+    world.csv(people(0..4));
+    world.faults(&["staff.get without=onsite_status"]);
+    let ran = world.sync();
+    assert_eq!(world.staff().len(), 5, "{ran:?}");
+}
+
+#[test]
+fn law_8_a_list_that_leaves_out_one_person_stops_no_one_else() {
+    let mut world = World::of(Config::rest(REMOVING));
+    world.reconfigure(|config| Config { state: config.state + "full_pull = \"1s\"\n", ..config });
+    world.csv(people(0..6));
+    world.sync().expect(0);
+    let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
+    world.faults(&[&format!("staff.list omit={id}")]);
+    world.csv(people(0..8));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let ran = world.sync().expect(0);
+    assert!(ran.reason().contains(&format!("leaves out id {id}")), "{ran:?}");
+    assert_eq!(world.staff().len(), 8, "joiners are made, and no one twice: {ran:?}");
+}
+
+#[test]
+fn law_9_a_404_of_a_gateway_to_the_first_listing_doubles_no_one() {
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    let world = World::with(options, Config::default());
+    world.csv(people(0..4));
+    world.sync().expect(0);
+    world.run(&["rebuild"]).expect(0);
+    world.faults(&["staff.list not-found times=1"]);
+    let ran = world.sync().expect(1);
+    assert!(ran.reason().contains("shows a moment later"), "{ran:?}");
+    world.sync().expect(0);
+    world.expect_people(0..4);
+}
