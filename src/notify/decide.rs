@@ -168,7 +168,7 @@ pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<
 }
 
 fn of_job(snapshot: &Snapshot, job: &JobView, before: &Job, notices: &mut Vec<Notice>) -> Job {
-    let ended = match job.status() {
+    let ended = match job.standing() {
         Some(Status::Failed) => Some(NoticeKind::Failed),
         Some(Status::Held) => Some(NoticeKind::Held),
         Some(Status::Partial) => Some(NoticeKind::Partial),

@@ -49,7 +49,7 @@ impl Section {
 pub(super) fn of(job: &JobView) -> Option<String> {
     let source = Section::Source(job.source);
     let inbox = job.inbox.as_ref().is_some_and(Result::is_err);
-    let sections: &[Section] = match job.status() {
+    let sections: &[Section] = match job.standing() {
         Some(Status::Failed) => &[source, Section::Service],
         _ if job.overdue.is_some() || inbox => &[source],
         Some(Status::Held) => &[Section::Waits],

@@ -255,7 +255,7 @@ fn alerts(snapshot: &Snapshot) -> Vec<Alert> {
 /// How a job is, and in which word.
 fn mood(job: &JobView) -> (Mood, &'static str) {
     let inbox = job.inbox.as_ref().is_some_and(Result::is_err);
-    match job.status() {
+    match job.standing() {
         Some(Status::Failed) => (Mood::Bad, "failed"),
         _ if job.overdue.is_some() => (Mood::Bad, "overdue"),
         _ if inbox => (Mood::Bad, "inbox unreadable"),
@@ -275,7 +275,7 @@ impl JobPart {
     fn of(job: &JobView, now: Timestamp) -> Self {
         let (mood, word) = mood(job);
         let when = |at: Timestamp| When::new(at, now, &job.time_zone);
-        let unwell = match job.status() {
+        let unwell = match job.standing() {
             Some(Status::Failed) => Some("Failing"),
             Some(Status::Held) => Some("Held"),
             Some(Status::Partial) => Some("Done in part"),

@@ -3,15 +3,15 @@
 //! It stays true for as long as the store is not written to: a daemon that closes the store of an idle account keeps this
 //! beside it, and shows how things are without opening it again.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::config::{Config, Job};
 use crate::operator;
-use crate::plan::{HoldReason, LeaverAction};
-use crate::queue::{self, State};
+use crate::plan::{HoldReason, LeaverAction, Verdict};
+use crate::queue::{self, DECISIONS, State};
 use crate::reconcile::{self, JobState, RecentRuns};
 use crate::record::{Key, redact};
 use crate::snapshot::{Index, SyncedRecord};
@@ -31,6 +31,7 @@ pub(super) struct RememberedJob {
     pub(super) recent: RecentRuns,
     pub(super) known: u64,
     pub(super) held: usize,
+    pub(super) undecided: usize,
     pub(super) held_set: u64,
     pub(super) held_by: Vec<(String, usize)>,
     pub(super) on_site: Vec<OnSite>,
@@ -65,6 +66,7 @@ impl RememberedJob {
     fn read(store: &Store, job: &Job) -> Result<Self, store::Error> {
         let (mut queued, mut requests, mut parked) = (0, 0, Vec::new());
         let (mut held, mut by_reason, mut on_site) = (0, BTreeMap::<String, usize>::new(), Vec::new());
+        let (mut undecided, mut staying) = (0, BTreeSet::new());
         for part in job.parts() {
             queue::briefs(store, &part.name, |change| match &change.state {
                 State::Parked { status, words } => {
@@ -77,11 +79,15 @@ impl RememberedJob {
             })?;
             for (key, change) in reconcile::held(store, &part.name)? {
                 held += 1;
+                undecided += usize::from(!change.reason.is_found_again());
                 *by_reason.entry(redact(&change.reason.to_string())).or_default() += 1;
                 if change.reason == HoldReason::OnSite {
                     let known = SyncedRecord::get(store, &part.name, &key)?;
                     let since = known.and_then(|known| known.gone).map(|gone| gone.since);
                     on_site.push(OnSite { mark: mark(&[part.name.as_str(), key.as_str()]), since });
+                }
+                if matches!(change.reason, HoldReason::Protected | HoldReason::Administrator) && part.name == job.name {
+                    staying.insert(key);
                 }
             }
         }
@@ -94,24 +100,30 @@ impl RememberedJob {
             recent: RecentRuns::load(store, &job.name)?,
             known,
             held,
+            undecided,
             held_set: operator::held_set(store, job)?,
             held_by,
             on_site,
             queued,
             requests,
             parked,
-            oldest_leaver: if waits_for_grace { oldest_leaver(store, job)? } else { None },
+            oldest_leaver: if waits_for_grace { oldest_leaver(store, job, &staying)? } else { None },
         })
     }
 }
 
-/// Since when the leaver is missing who waits longest for the end of the grace.
-fn oldest_leaver(store: &Store, job: &Job) -> Result<Option<Timestamp>, store::Error> {
+/// Since when the leaver is missing who waits longest for their removal. Who is never removed, and whose removal a person rejected,
+/// waits for nothing.
+fn oldest_leaver(store: &Store, job: &Job, staying: &BTreeSet<Key>) -> Result<Option<Timestamp>, store::Error> {
     let index = Index::load(store, &job.name)?;
     let mut oldest: Option<Timestamp> = None;
     for at in (0..index.len()).filter(|at| index.entry(*at).gone) {
-        let key = Key::new(index.entry(at).key);
-        let known = key.map(|key| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
+        let Some(key) = Key::new(index.entry(at).key).filter(|key| !staying.contains(key)) else { continue };
+        let decided = DECISIONS.get(store, &job.name, &key)?;
+        if decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Rejected(_))) {
+            continue;
+        }
+        let known = Some(key).map(|key| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
         let since = known.and_then(|known| known.gone).map(|gone| gone.since);
         oldest = [oldest, since].into_iter().flatten().min();
     }

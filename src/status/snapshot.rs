@@ -154,6 +154,8 @@ pub struct JobView {
     pub known: u64,
     /// How many changes wait for a person, or for someone to leave the site.
     pub held: usize,
+    /// How many of those wait for a person, and not for a condition that each run looks at.
+    pub undecided: usize,
     /// The number of that set.
     pub held_set: u64,
     /// Why they wait, without keys, and how many each.
@@ -288,8 +290,8 @@ impl JobView {
 
     fn of(remembered: RememberedJob, job: &Job, seen: LiveJobState, now: Timestamp) -> Self {
         let LiveJobState { next, late_from, running } = seen;
-        let RememberedJob { state, recent, known, held, held_set, held_by, on_site, queued, requests, parked, .. } =
-            remembered;
+        let RememberedJob { state, recent, known, held, undecided, held_set, held_by, .. } = remembered;
+        let RememberedJob { on_site, queued, requests, parked, oldest_leaver, .. } = remembered;
         let late = late_from.filter(|from| running.is_none() && now.duration_since(*from) > LATE);
         let late = late.map(|from| {
             ReasonKind::Late.because(format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)))
@@ -301,12 +303,13 @@ impl JobView {
         Self {
             known,
             held,
+            undecided,
             held_set,
             held_by,
             on_site,
             queued,
             parked,
-            oldest_leaver: remembered.oldest_leaver,
+            oldest_leaver,
             overdue: late.or_else(|| reconcile::overdue(job, &state, now)),
             next,
             running,
@@ -339,6 +342,7 @@ impl JobView {
             missing: None,
             known: 0,
             held: 0,
+            undecided: 0,
             held_set: 0,
             held_by: Vec::new(),
             on_site: Vec::new(),
@@ -358,6 +362,13 @@ impl JobView {
     /// How its last run ended; `None` where it never ran.
     pub fn status(&self) -> Option<Status> {
         self.last.as_ref().map(|last| last.status)
+    }
+
+    /// How the job stands: as its last run ended, and in part where that one read nothing and rows of the file before it are not
+    /// used.
+    pub fn standing(&self) -> Option<Status> {
+        let lacks = self.rejected.count > 0;
+        self.status().map(|status| if status == Status::Done && lacks { Status::Partial } else { status })
     }
 
     /// A time as the job's people read it.

@@ -79,9 +79,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     Ok(match health.is_good() {
         false => Exit::Failed,
         // What a person took back waits without a run that says so.
-        true if views.iter().any(|view| view.status() == Some(Status::Held) || view.held > view.on_site.len()) => {
-            Exit::Held
-        }
+        true if views.iter().any(|view| view.status() == Some(Status::Held) || view.undecided > 0) => Exit::Held,
         true => Exit::Done,
     })
 }

@@ -1,7 +1,7 @@
 use jiff::tz::TimeZone;
 
 use super::*;
-use crate::reconcile::{Counts, LastRun};
+use crate::reconcile::{Counts, LastRun, RejectedRows};
 use crate::record::{Key, Target};
 use crate::status::{Budget, OnSite, Process, Refused};
 
@@ -243,4 +243,24 @@ fn a_refused_configuration_is_notified_once_for_each_reason_and_so_is_the_one_th
     ]);
     let (news, good) = (vec![NoticeKind::ConfigRefused], vec![NoticeKind::Recovered]);
     assert_eq!(told, [vec![], news.clone(), vec![], news, good, vec![]]);
+}
+
+#[test]
+fn a_job_is_not_well_again_by_a_run_that_read_nothing_while_rows_of_its_last_file_are_not_used() {
+    use Status::{Done, Partial};
+    let with = |hour: i64, status: Status, rows: Vec<RejectedRow>| {
+        let mut job = job("staff", status, &[]);
+        job.rejected = RejectedRows { count: rows.len() as u64, first: rows };
+        snapshot(hour, [job])
+    };
+    assert_eq!(
+        notices([
+            with(0, Done, vec![]),
+            with(1, Partial, vec![row(2, 7)]),
+            with(2, Done, vec![row(2, 7)]),
+            with(3, Done, vec![row(2, 7)]),
+            with(4, Done, vec![]),
+        ]),
+        [vec![], vec![NoticeKind::Partial], vec![], vec![], vec![NoticeKind::Recovered]]
+    );
 }
