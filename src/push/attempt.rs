@@ -167,19 +167,17 @@ impl Push<'_> {
         room.send(date, fresh.is_onsite());
         match input.replace(&self.client.urgent(), id).await {
             Ok(answered) => {
-                let is_whole = |shown: &Remote| lost(&held, shown, &change.wish.fields, mirror.elements()).is_none();
-                let shown = match answered.value.filter(is_whole) {
-                    Some(shown) => shown,
-                    // It was not shown, so it is read: the service's spelling of it would look like an edit. Or it shows less
-                    // than it may hold.
-                    None => match self.look(mirror, at).await {
-                        Ok((Some(shown), _)) => shown,
-                        Ok((None, _)) => return Ok(Step::Done(self.vanished(change, id)?)),
-                        Err(error) => {
-                            let what = "the service took the change, and what it made of it could not be read";
-                            return Ok(Step::Unknown(format!("{what}: {}", chain(&error))));
-                        }
-                    },
+                let is_whole = |shown: &Remote| {
+                    shown.unshown().iter().all(|name| fresh.unshown().contains(name))
+                        && lost(&held, shown, &change.wish.fields, mirror.elements()).is_none()
+                };
+                let shown = match self.written(mirror, at, answered.value.filter(is_whole)).await {
+                    Ok(Some(shown)) => shown,
+                    Ok(None) => return Ok(Step::Done(self.vanished(change, id)?)),
+                    Err(error) => {
+                        let what = "the service took the change, and what it made of it could not be read";
+                        return Ok(Step::Unknown(format!("{what}: {}", chain(&error))));
+                    }
                 };
                 self.compare((&held, &shown), change, mirror, breaker)?;
                 let after = shown.entity(mirror.elements());
@@ -201,6 +199,20 @@ impl Push<'_> {
                 }
                 self.failed(change, &error, breaker)
             }
+        }
+    }
+
+    /// How a write left an entity: as its answer showed it, or else as it is read, since the service's spelling of what was written
+    /// would look like an edit.
+    async fn written(
+        &self,
+        mirror: &Mirror,
+        at: EntityRef,
+        shown: Option<Remote>,
+    ) -> Result<Option<Remote>, api::Error> {
+        match shown {
+            Some(shown) => Ok(Some(shown)),
+            None => self.look(mirror, at).await.map(|(shown, _)| shown),
         }
     }
 

@@ -70,12 +70,12 @@ const FIGURES: &[Figure] = &[
     },
     Figure {
         name: "rosterd_job_rejected_rows",
-        help: "Rows that the job's last run could not use.",
+        help: "Rows that the last run of the job that read its source could not use.",
         value: |job, _| job.last.as_ref().map(|_| count(job.rejected.count)),
     },
     Figure {
         name: "rosterd_job_rejected_values",
-        help: "Values that the job's last run could not use, of rows that count all the same.",
+        help: "Values that the last run of the job that read its source could not use, of rows that count all the same.",
         value: |job, _| job.last.as_ref().map(|_| count(job.bad_values.count)),
     },
     Figure {

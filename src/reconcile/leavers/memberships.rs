@@ -132,14 +132,26 @@ impl<'a> Memberships<'a> {
         let id = shown.linked(Target::MEMBER);
         let Some(id) = id.filter(|id| !self.found.contains(id)) else { return Ok(Standing::Own) };
         let owner = Owner::of(self.store, Target::Contractor, id)?;
-        let owned_by = owner.map(|Owner { job, key }| SyncedRecord::get(self.store, &job, &key)).transpose()?;
-        Ok(match owned_by {
-            // The other job has not taken the person over yet.
-            Some(Some(known)) if known.offered().is_some() => Standing::Open,
+        Ok(match owner {
+            // The other job has not taken the person over yet, or does not know where they are.
+            Some(owner) if self.is_offered(&owner)? || self.is_unsure_elsewhere(&owner)? => Standing::Open,
             Some(_) => Standing::Own,
             None if self.members.get(self.store, id)?.is_some() => Standing::Open,
             None => Standing::OfAnother,
         })
+    }
+
+    fn is_offered(&self, Owner { job, key }: &Owner) -> Result<bool, store::Error> {
+        Ok(SyncedRecord::get(self.store, job, key)?.is_some_and(|known| known.offered().is_some()))
+    }
+
+    /// Whether the person belongs to another job by now, of whose rows it is not known what all of them say.
+    fn is_unsure_elsewhere(&self, owner: &Owner) -> Result<bool, store::Error> {
+        let other = owner.job.root();
+        if other == self.whole {
+            return Ok(false);
+        }
+        Ok(JobState::load(self.store, &other)?.last.is_some_and(|last| !last.complete))
     }
 
     /// The membership that took the place of one that is gone from the source.

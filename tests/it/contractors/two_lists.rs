@@ -282,6 +282,32 @@ fn a_membership_that_the_other_list_does_not_have_ends_after_the_person_went_the
 }
 
 #[test]
+fn law_1_a_membership_stays_where_the_other_list_can_not_say_which_one_took_its_place() {
+    let world = of(firms("north"), &firms("south"));
+    let north = |rows: &str| {
+        world.put("north.csv", format!("No,Name,Email,Firm\n1,Person 1,p1@example.com,Acme\n{rows}").as_bytes())
+    };
+    let south = |rows: &str| {
+        world.put("south.csv", format!("No,Name,Email,Firm\n8,Person 8,p8@example.com,Acme\n{rows}").as_bytes())
+    };
+    north("6,Person 6,p6@example.com,Bolt\n");
+    south("");
+    world.sync().expect(0);
+    let before = joined(&world);
+    north("");
+    south("6,Person 6,p6@example.com,\n");
+    for _ in 0..4 {
+        let ran = world.sync();
+        assert_eq!(joined(&world), before, "they have no other place of work: {ran:?}");
+    }
+    south("6,Person 6,p6@example.com,Core\n");
+    (0..3).for_each(|_| drop(world.sync()));
+    let (members, memberships) = joined(&world);
+    assert_eq!((members, memberships.len()), (before.0, before.1.len()), "one place of work for another");
+    assert_ne!(memberships, before.1);
+}
+
+#[test]
 fn law_8_rows_that_join_people_to_an_organization_of_another_job_are_no_contradiction() {
     let world = of(sites("north"), &sites("south"));
     put(&world, "north.csv", &[1, 2, 5]);

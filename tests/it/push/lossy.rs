@@ -37,6 +37,7 @@ fn law_2_what_one_operation_does_not_show_is_kept_by_what_another_shows() {
         "staff.get as=customfields:cf",
         "staff.update without=ice",
         "staff.update without=tokens",
+        "staff.update without=title",
     ] {
         let element = json!({"title": "Locker", "element_type": "text"});
         let world = about_to_move(Options::default(), 3, &json!({"ice": "64 21 5550101"}));
