@@ -70,6 +70,9 @@ pub(super) fn refused(error: DecisionError) -> Failure {
             let hint = format!("write the part before the key, in quotes: '{} {key}'", parts[0]);
             Failure::failed(error).hint(sanitize(&hint))
         }
+        DecisionError::NotHeld { .. } => {
+            Failure::failed(error).hint("`rosterd explain JOB KEY` names keys that look like it, as they are typed")
+        }
         error => Failure::failed(error),
     }
 }

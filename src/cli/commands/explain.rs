@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::cli::args::ExplainArgs;
 use crate::cli::backend::Backend;
 use crate::cli::backend::session::{self, Session, Work};
-use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, joined_document, joined_line, sanitize, values};
+use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, joined_document, joined_line, sanitize, typed, values};
 use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
 use crate::operator::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
@@ -37,7 +37,7 @@ fn never_seen(job: &Job, key: &Key, explanation: &Explanation) -> Failure {
         None => format!("job {} never saw a record with key {key}, and no row of {path} has it", job.name),
         Some(reason) => format!("job {} never saw a record with key {key}, and {reason}", job.name),
     };
-    let near: Vec<String> = explanation.nearest.iter().map(|key| sanitize(key.as_str())).collect();
+    let near: Vec<String> = explanation.nearest.iter().map(|key| typed(key.as_str())).collect();
     let failure = Failure::failed(Message(words));
     if explanation.unreadable.is_some() {
         failure.hint("the next file may have it all the same; `rosterd check` looks at the source")

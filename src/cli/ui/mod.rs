@@ -7,5 +7,5 @@ pub(crate) mod values;
 
 pub(crate) use failure::{Exit, Failure, Message};
 pub(crate) use output::Ui;
-pub(crate) use screen::{Paint, sanitize};
+pub(crate) use screen::{Paint, sanitize, typed};
 pub(crate) use values::{joined_document, joined_line};

@@ -72,6 +72,19 @@ pub(crate) fn sanitize(text: &str) -> String {
     text.chars().map(|c| if is_wild(c) { '\u{fffd}' } else { c }).collect()
 }
 
+/// Text of others as it is typed into a shell: where something in it can't be seen, in the shell's own notation.
+pub(crate) fn typed(text: &str) -> String {
+    if !text.chars().any(is_wild) {
+        return text.to_owned();
+    }
+    let sign = |c: char| match c {
+        '\'' | '\\' => format!("\\{c}"),
+        c if is_wild(c) => format!("\\U{:08x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    format!("$'{}'", text.chars().map(sign).collect::<String>())
+}
+
 /// Lines as they are shown in colours.
 pub(crate) fn coloured(text: &str) -> String {
     rendered(text, |c| Paint::ALL.into_iter().find(|paint| paint.mark() == c).map_or(PLAIN_CODE, Paint::code))
@@ -205,6 +218,12 @@ mod tests {
         }
         assert_eq!(sanitize("a\u{1b}[2Jb\nc\u{202e}d é"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d é");
         assert_eq!(sanitize(&Paint::Red.on("x")), "\u{fffd}x\u{fffd}", "no text brings its own colour");
+    }
+
+    #[test]
+    fn what_can_not_be_seen_can_be_typed() {
+        assert_eq!(typed("Ana's K4"), "Ana's K4");
+        assert_eq!(typed("\u{200b}K'4\\"), "$'\\U0000200bK\\'4\\\\'");
     }
 
     /// Every file of the program's text.
