@@ -79,6 +79,17 @@ impl Remote {
         status.as_deref() == Some("onsite")
     }
 
+    /// What it is.
+    pub fn target(&self) -> Target {
+        match self {
+            Self::Staff(_) => Target::Staff,
+            Self::Member(_) => Target::Contractor,
+            Self::Organization(_) => Target::Organization,
+            Self::Membership(_) => Target::Membership,
+            Self::Holder(_) => Target::Holder,
+        }
+    }
+
     /// The names of all fields that answers about entities of a target may have.
     pub fn field_names(target: Target) -> &'static [&'static str] {
         match target {
@@ -175,6 +186,19 @@ impl Remote {
                 Ok(answered.map(|holder| holder.map(|holder| Self::Holder(Box::new(holder)))))
             }
         }
+    }
+
+    /// Whether its list shows others and not this entity: a 404 to it alone may be that of a gateway. Holders have no such list, and
+    /// are taken for gone.
+    pub async fn is_unlisted(client: &Client, at: EntityRef) -> Result<bool, api::Error> {
+        let is_listed = match at.target {
+            Target::Staff => listed::<Staff>(client, at.id).await?.is_some(),
+            Target::Contractor => listed::<Member>(client, at.id).await?.is_some(),
+            Target::Organization => listed::<Organization>(client, at.id).await?.is_some(),
+            Target::Membership => listed::<Membership>(client, at.id).await?.is_some(),
+            Target::Holder => return Ok(true),
+        };
+        Ok(!is_listed && Self::shows_anyone(client, at.target).await?)
     }
 
     /// Whether the unfiltered list shows anyone: a 404 to another one was the service's own then, and not that of a gateway.

@@ -234,8 +234,11 @@ impl Push<'_> {
     }
 
     /// Who an entity was before the service answered a create with it, where that is another person: it may update people where
-    /// it is to create them (specification, Common behaviour).
+    /// it is to create them (specification, Common behaviour). What joins them may be made twice and is one.
     fn overwritten(&self, mirror: &Mirror, change: &Change, id: RemoteId) -> Result<Option<String>, Error> {
+        if !self.target.has_presence() {
+            return Ok(None);
+        }
         if let Some(Owner { job, key }) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))? {
             return Ok(Some(format!("key {key} of job {job}")));
         }
@@ -280,12 +283,17 @@ impl Push<'_> {
             Err(error) => return self.unread(change, &error, breaker),
         };
         let Some(fresh) = fresh else {
-            return Ok(Step::Done(match &change.state {
-                // By an earlier try whose answer was lost.
-                State::Sent { .. } => self.confirm_removed(change, id, earlier(change).as_ref())?,
-                // No one asked for it: a whole listing shows whether they are gone.
-                State::Waiting | State::Parked { .. } => self.vanished(change, id)?,
-            }));
+            // By an earlier try whose answer was lost, or by someone else: then the list does not show them either.
+            let is_sent = matches!(change.state, State::Sent { .. });
+            return match if is_sent { Ok(true) } else { Remote::is_unlisted(self.client, at).await } {
+                Ok(true) => Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?)),
+                Ok(false) => {
+                    self.fall_back(change)?;
+                    let reason = format!("the service answers 404 to id {id}, and does not show that it is gone");
+                    Ok(Step::Done(Outcome::Undelivered(reason.into())))
+                }
+                Err(error) => self.unread(change, &error, breaker),
+            };
         };
         let before = fresh.entity(mirror.elements());
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;

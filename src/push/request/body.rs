@@ -163,6 +163,7 @@ where
 pub(crate) fn lost(held: &Holdings, now: &Remote, wanted: &Values, elements: &Elements) -> Option<String> {
     let titles = wanted.keys().filter_map(|field| field.strip_prefix(Target::CUSTOM));
     let meant: Vec<String> = titles.filter_map(|title| Some(elements.resolve(title).ok()?.0.to_string())).collect();
+    let known = Remote::field_names(now.target());
     let is_meant = |part: &Holding| {
         // What can't be read may be there all the same.
         now.unreadable().contains(&part.field())
@@ -170,6 +171,8 @@ pub(crate) fn lost(held: &Holdings, now: &Remote, wanted: &Values, elements: &El
                 Holding::Entry(field, id) if field == CUSTOM_FIELDS => meant.contains(id),
                 // Its entries are compared.
                 Holding::Field(field) if field == CUSTOM_FIELDS => true,
+                // Nothing is known of what the specification does not name but that it should not be emptied.
+                Holding::Entry(field, _) | Holding::Item(field, _) if !known.contains(&field.as_str()) => true,
                 part => wanted.contains_key(part.field()) || set_by(part.field()).any(|name| wanted.contains_key(name)),
             }
     };
