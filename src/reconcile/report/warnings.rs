@@ -66,7 +66,7 @@ fn clocks(ahead: SignedDuration) -> Option<String> {
     let goes_by = if ahead.is_negative() {
         "Grace and active_until go by the service's clock until then, schedules by this one"
     } else {
-        "Schedules, grace and active_until go by this machine's clock"
+        "Schedules and active_until go by this machine's clock"
     };
     Some(format!(
         "this machine's clock is {minutes} minutes {which} the service's; is time synchronization on? {goes_by}"
