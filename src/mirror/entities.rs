@@ -118,7 +118,7 @@ impl Mirror {
     ) -> Result<(), store::Error> {
         let entity = self.get(store, id)?.zip(fields).map(|(mut entity, fields)| {
             entity.fields.extend(fields.iter().map(|(field, value)| (field.clone(), value.clone())));
-            serde_json::to_vec(&self.kept(entity)).expect("plain values").into_boxed_slice()
+            self.bytes(entity)
         });
         self.found.insert(id, entity);
         Ok(())
@@ -147,6 +147,11 @@ impl Mirror {
     /// The service's custom fields.
     pub fn elements(&self) -> &Elements {
         &self.elements
+    }
+
+    /// An entity as it is stored.
+    pub(super) fn bytes(&self, entity: Entity) -> Box<[u8]> {
+        serde_json::to_vec(&self.kept(entity)).expect("plain values").into_boxed_slice()
     }
 
     /// An entity without the fields that no job needs.

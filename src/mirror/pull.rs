@@ -8,7 +8,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::certifications::Certifications;
 use super::collection::{Locations, PullSet, PullState};
 use super::elements::Elements;
-use super::entities::{ENTITIES, Mirror, Removal, gather, kept};
+use super::entities::{ENTITIES, Mirror, Removal, gather};
 use super::error::{Error, ErrorKind};
 use super::remote::Remote;
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Walked, list_all};
@@ -26,8 +26,8 @@ const GONE_ASKED_AGAIN: usize = 8;
 /// Up to this number, or this share of those that are listed, entities that are there may be missing from the list: of more, it lies.
 const UNLISTED_MAX: usize = 3;
 const UNLISTED_SHARE: usize = 100;
-/// After how long what seems to be gone is asked for once more.
-const LOOK_AGAIN: Duration = Duration::from_secs(3);
+/// After how long what seems not to be there is asked for once more (law 3).
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 impl Mirror {
     /// Reads what changed at the service, or all of it where a whole listing is due. With `persist`, entities
@@ -177,15 +177,14 @@ impl Mirror {
                 None => seen.unshown = Some(shown.unshown().to_vec()),
                 Some(unshown) => unshown.retain(|name| shown.unshown().contains(name)),
             }
-            let entity = kept(shown.entity(&self.elements), &self.fields);
-            let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
-            match self.is_news(store, seen, entity.id, &bytes) {
+            let (id, bytes) = (shown.id(), self.bytes(shown.entity(&self.elements)));
+            match self.is_news(store, seen, id, &bytes) {
                 Ok(true) => {
-                    self.changed.insert(entity.id);
-                    self.found.insert(entity.id, Some(bytes));
+                    self.changed.insert(id);
+                    self.found.insert(id, Some(bytes));
                 }
                 Ok(false) => {
-                    self.found.remove(&entity.id);
+                    self.found.remove(&id);
                 }
                 Err(error) => seen.failure = Some(error),
             }
@@ -291,8 +290,7 @@ impl Mirror {
         self.unlisted = there.keys().copied().collect();
         for (id, shown) in there {
             let Some(shown) = shown else { continue };
-            let entity = kept(shown.entity(&self.elements), &self.fields);
-            let bytes = serde_json::to_vec(&entity).expect("plain values").into_boxed_slice();
+            let bytes = self.bytes(shown.entity(&self.elements));
             if ENTITIES.get_bytes(store, &self.target, &id)?.is_none_or(|stored| *stored != *bytes) {
                 self.changed.insert(id);
                 self.found.insert(id, Some(bytes));

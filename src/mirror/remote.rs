@@ -44,16 +44,23 @@ macro_rules! shown {
     };
 }
 
+/// Says the same of an entity whichever it is.
+macro_rules! whichever {
+    ($remote:expr, $one:ident => $said:expr) => {
+        match $remote {
+            Remote::Staff($one) => $said,
+            Remote::Member($one) => $said,
+            Remote::Organization($one) => $said,
+            Remote::Membership($one) => $said,
+            Remote::Holder($one) => $said,
+        }
+    };
+}
+
 impl Remote {
     /// Its id.
     pub fn id(&self) -> RemoteId {
-        match self {
-            Self::Staff(staff) => staff.id(),
-            Self::Member(member) => member.id(),
-            Self::Organization(organization) => organization.id(),
-            Self::Membership(membership) => membership.id(),
-            Self::Holder(holder) => holder.id(),
-        }
+        whichever!(self, one => one.id())
     }
 
     /// When it was last changed, where that can be read as a time with an offset; where the service does not say so, when
@@ -103,35 +110,17 @@ impl Remote {
 
     /// The names of fields that this answer does not have.
     pub fn unshown(&self) -> &[&'static str] {
-        match self {
-            Self::Staff(staff) => staff.unshown(),
-            Self::Member(member) => member.unshown(),
-            Self::Organization(organization) => organization.unshown(),
-            Self::Membership(membership) => membership.unshown(),
-            Self::Holder(holder) => holder.unshown(),
-        }
+        whichever!(self, one => one.unshown())
     }
 
     /// The names of fields that could not be read.
     pub fn unreadable(&self) -> &[&'static str] {
-        match self {
-            Self::Staff(staff) => staff.unreadable(),
-            Self::Member(member) => member.unreadable(),
-            Self::Organization(organization) => organization.unreadable(),
-            Self::Membership(membership) => membership.unreadable(),
-            Self::Holder(holder) => holder.unreadable(),
-        }
+        whichever!(self, one => one.unreadable())
     }
 
     /// All that the answer shows, by the service's names of fields.
     pub fn shown(&self) -> serde_json::Value {
-        let shown = match self {
-            Self::Staff(staff) => serde_json::to_value(staff),
-            Self::Member(member) => serde_json::to_value(member),
-            Self::Organization(organization) => serde_json::to_value(organization),
-            Self::Membership(membership) => serde_json::to_value(membership),
-            Self::Holder(holder) => serde_json::to_value(holder),
-        };
+        let shown = whichever!(self, one => serde_json::to_value(one));
         shown.expect("what was read as JSON can be written so")
     }
 

@@ -9,11 +9,11 @@ use super::commit::Written;
 use super::error::Error;
 use super::outcome::Step;
 use super::request::body::{self, RequestBody, lost};
-use super::{LOOK_AGAIN, Outcome, Push};
+use super::{Outcome, Push};
 use crate::api::{self, Fate};
 use crate::crash::term;
 use crate::fault::chain;
-use crate::mirror::{Elements, EntityRef, Mirror, Remote};
+use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
 use crate::plan::{HoldReason, is_another_person};
 use crate::queue::{Change, Holdings, State};
 use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Value, Values, digits, normalize};
@@ -263,7 +263,7 @@ impl Push<'_> {
     }
 
     /// Stops this push and later ones.
-    pub(super) fn stop_for_loss(&self, reason: &str, breaker: &CircuitBreaker<'_>) -> Result<(), Error> {
+    fn stop_for_loss(&self, reason: &str, breaker: &CircuitBreaker<'_>) -> Result<(), Error> {
         breaker
             .stop(format!("{reason}; nothing more is sent until someone has looked at it and said `rosterd resume`"));
         self.witness.alarm(reason).map_err(Error::Audit)
@@ -285,15 +285,18 @@ impl Push<'_> {
         let Some(fresh) = fresh else {
             // By an earlier try whose answer was lost, or by someone else: then the list does not show them either.
             let is_sent = matches!(change.state, State::Sent { .. });
-            return match if is_sent { Ok(true) } else { Remote::is_unlisted(self.client, at).await } {
-                Ok(true) => Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?)),
-                Ok(false) => {
-                    self.fall_back(change)?;
-                    let reason = format!("the service answers 404 to id {id}, and does not show that it is gone");
-                    Ok(Step::Done(Outcome::Undelivered(reason.into())))
+            if !is_sent {
+                match Remote::is_unlisted(self.client, at).await {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        self.fall_back(change)?;
+                        let reason = format!("the service answers 404 to id {id}, and does not show that it is gone");
+                        return Ok(Step::Done(Outcome::Undelivered(reason.into())));
+                    }
+                    Err(error) => return self.unread(change, &error, breaker),
                 }
-                Err(error) => self.unread(change, &error, breaker),
-            };
+            }
+            return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));
         };
         let before = fresh.entity(mirror.elements());
         let known = SyncedRecord::get(self.store, &change.job, &change.key)?;

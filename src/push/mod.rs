@@ -28,8 +28,6 @@ mod resolve_unknown;
 mod schedule;
 mod stop_reason;
 
-use std::time::Duration;
-
 use smol_str::SmolStr;
 
 use circuit_breaker::CircuitBreaker;
@@ -49,9 +47,6 @@ use crate::plan::Protection;
 use crate::queue::{self, Change, Ticket};
 use crate::record::{Action, Field, JobName, Key, Target};
 use crate::store::Store;
-
-/// How long after the first look a create that was not found is looked up again (law 3).
-const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 /// What a push works with.
 #[derive(Clone, Copy)]

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::synced_record::SyncedRecord;
 use crate::record::{JobName, Key, RemoteId, Target};
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -31,6 +32,12 @@ impl Owner {
         (job, key): (&JobName, &Key),
     ) -> Result<Option<Self>, store::Error> {
         Ok(Self::of(store, target, id)?.filter(|owner| owner.job != *job || owner.key != *key))
+    }
+
+    /// The job that may take the entity over from this record.
+    pub fn offers_to(&self, store: &Store) -> Result<Option<JobName>, store::Error> {
+        let known = SyncedRecord::get(store, &self.job, &self.key)?;
+        Ok(known.and_then(|known| known.gone).and_then(|gone| gone.offered))
     }
 
     /// Makes this record the owner.

@@ -33,7 +33,7 @@ use crate::api::{self, Api, Client, Location, MemberMovement, Query, StaffMoveme
 use crate::clock::Clock;
 use crate::crash::term;
 use crate::fault::chain;
-use crate::mirror::{EntityRef, Locations, Remote};
+use crate::mirror::{self, EntityRef, Locations, Remote};
 use crate::push::StopReason;
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
@@ -42,8 +42,6 @@ use crate::store::{self, Batch, Store};
 const LOOK_AFTER: Duration = Duration::from_secs(15);
 /// How long after a look that failed the next one comes, at the earliest.
 const LOOK_AGAIN: Duration = Duration::from_secs(5);
-/// After how long a list is asked for once more that is said not to be there.
-const ASK_AGAIN: Duration = Duration::from_secs(3);
 /// How long an update may wait for its requests after it was begun.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Requests of an update: a copy and a PUT.
@@ -349,7 +347,7 @@ impl<'a> Presence<'a> {
         };
         // A 404 may be that of a gateway before the service: after a while it is another answer, or no one is shown at all.
         if self.movements(since, &mut take).await?.ended_by_404 {
-            sleep(term(ASK_AGAIN)).await;
+            sleep(term(mirror::LOOK_AGAIN)).await;
             let again = self.movements(since, &mut take).await?;
             if again.ended_by_404 && !Remote::shows_anyone(&self.client, self.target).await? {
                 let reason = "the service answers 404 to lists that are there".to_owned();

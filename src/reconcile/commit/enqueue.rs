@@ -118,12 +118,13 @@ impl Commit<'_> {
             return Ok(earlier);
         }
         let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
+        let let_go = self.let_go();
         let mut again = Vec::new();
         queue::briefs(self.store, &self.job.name, |old| {
             if old.failures > 0 {
                 earlier.failures.insert(old.key.clone(), old.failures);
             }
-            match self.fate(&old, go.contains_key(&old.key)) {
+            match self.fate(&old, go.contains_key(&old.key), let_go.contains(&old.key)) {
                 EntryFate::Stays if self.is_unwritten(&old) => earlier.unwritten.push(old.key),
                 EntryFate::Stays => {}
                 EntryFate::Compared => again.push(old.key),
@@ -144,11 +145,11 @@ impl Commit<'_> {
         Ok(earlier)
     }
 
-    /// Whether the entity of a record is another job's by now, or offered to one.
-    fn is_let_go(&self, key: &Key) -> bool {
+    /// The records whose entities are other jobs' by now, or offered to one.
+    fn let_go(&self) -> BTreeSet<&Key> {
         let updates = &self.plan.updates;
-        updates.forgotten.iter().any(|(other, _)| other == key)
-            || updates.waiting.iter().any(|(other, known)| other == key && known.offered().is_some())
+        let offered = updates.waiting.iter().filter(|(_, known)| known.offered().is_some()).map(|(key, _)| key);
+        updates.forgotten.iter().map(|(key, _)| key).chain(offered).collect()
     }
 
     /// Whether nothing keeps a change from being sent but that the job does not write.
@@ -157,13 +158,13 @@ impl Commit<'_> {
         waits && self.job.mode == Mode::Changes && !self.plan.go.iter().any(|change| change.key == old.key)
     }
 
-    fn fate(&self, old: &Brief, is_wanted: bool) -> EntryFate {
+    fn fate(&self, old: &Brief, is_wanted: bool, is_let_go: bool) -> EntryFate {
         let now = Circumstances {
             is_wanted,
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
             is_outdated: self.plan.updates.outdated.contains_key(&old.key),
-            is_let_go: self.is_let_go(&old.key),
+            is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
             may_write: self.job.writes != Writes::Off,

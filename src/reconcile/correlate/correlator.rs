@@ -341,9 +341,8 @@ impl CorrelationContext<'_> {
         if owner.job == self.job.name {
             return Ok(Some(owner));
         }
-        let known = SyncedRecord::get(self.store, &owner.job, &owner.key)?;
-        let is_offered = known.is_some_and(|known| known.offered() == Some(&self.job.name));
-        Ok(if is_offered || self.is_of_own_member(id)? { None } else { Some(owner) })
+        let is_free = owner.offers_to(self.store)?.as_ref() == Some(&self.job.name) || self.is_of_own_member(id)?;
+        Ok(Some(owner).filter(|_| !is_free))
     }
 
     /// Whether an entity is a membership of someone who belongs to this job by now: it came with them.

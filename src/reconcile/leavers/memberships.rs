@@ -134,15 +134,13 @@ impl<'a> Memberships<'a> {
         let owner = Owner::of(self.store, Target::Contractor, id)?;
         Ok(match owner {
             // The other job has not taken the person over yet, or does not know where they are.
-            Some(owner) if self.is_offered(&owner)? || self.is_unsure_elsewhere(&owner)? => Standing::Open,
+            Some(owner) if owner.offers_to(self.store)?.is_some() || self.is_unsure_elsewhere(&owner)? => {
+                Standing::Open
+            }
             Some(_) => Standing::Own,
             None if self.members.get(self.store, id)?.is_some() => Standing::Open,
             None => Standing::OfAnother,
         })
-    }
-
-    fn is_offered(&self, Owner { job, key }: &Owner) -> Result<bool, store::Error> {
-        Ok(SyncedRecord::get(self.store, job, key)?.is_some_and(|known| known.offered().is_some()))
     }
 
     /// Whether the person belongs to another job by now, of whose rows it is not known what all of them say.
@@ -151,7 +149,10 @@ impl<'a> Memberships<'a> {
         if other == self.whole {
             return Ok(false);
         }
-        Ok(JobState::load(self.store, &other)?.last.is_some_and(|last| !last.complete))
+        let state = JobState::load(self.store, &other)?;
+        // A run of an inbox without a file read nothing, and says nothing of the rows of the file before it.
+        let is_cut = state.last.is_some_and(|last| !last.complete && last.counts.records > 0);
+        Ok(is_cut || state.rejected.count > 0)
     }
 
     /// The membership that took the place of one that is gone from the source.

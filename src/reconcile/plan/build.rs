@@ -219,8 +219,10 @@ impl<'a> Inputs<'a> {
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
         let missing = Missing::of(&leavers.missed, known, &detector, &limit);
         // No later file of changes says again who left: the job that they were offered to may have lost them.
-        for key in self.offered_before()?.into_iter().filter(|_| judges) {
-            leavers.changes.extend(detector.fate(&key)?);
+        if judges {
+            for key in self.offered_before()? {
+                leavers.changes.extend(detector.fate(&key)?);
+            }
         }
         // What an earlier file of changes said is looked at once more: another list may have them by now.
         let carried = self.carried_removals()?;
@@ -339,22 +341,22 @@ impl<'a> Inputs<'a> {
     /// The rows of those who are missing, with the jobs that may take them over.
     fn with_offers(
         &self,
-        mut rows: Vec<(Key, SyncedRecord)>,
+        missing: Vec<(Key, SyncedRecord)>,
         offered: &BTreeMap<Key, JobName>,
     ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
         let context = self.part.context;
         let first = context.missed_since(context.now_for_leavers());
+        let mut rows: BTreeMap<Key, SyncedRecord> = missing.into_iter().collect();
         for (key, job) in offered {
-            if rows.iter().all(|(other, _)| other != key) {
-                let known = SyncedRecord::get(self.store(), &self.job().name, key)?;
-                rows.extend(known.map(|known| (key.clone(), known)));
-            }
-            for (_, known) in rows.iter_mut().filter(|(other, _)| other == key) {
-                let gone = known.gone.get_or_insert_with(|| Gone::since(first));
-                gone.offered = Some(job.clone());
-            }
+            let known = match rows.remove(key) {
+                Some(known) => Some(known),
+                None => SyncedRecord::get(self.store(), &self.job().name, key)?,
+            };
+            let Some(mut known) = known else { continue };
+            known.gone.get_or_insert_with(|| Gone::since(first)).offered = Some(job.clone());
+            rows.insert(key.clone(), known);
         }
-        Ok(rows)
+        Ok(rows.into_iter().collect())
     }
 
     /// What is known from now on of people about whose records nothing is sent: of who is `missing`, of who is back, and of those

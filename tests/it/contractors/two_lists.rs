@@ -308,6 +308,26 @@ fn law_1_a_membership_stays_where_the_other_list_can_not_say_which_one_took_its_
 }
 
 #[test]
+fn a_membership_ends_though_the_inbox_of_the_other_list_has_been_empty_since() {
+    let south = Config { path: "south".into(), ..firms("south") };
+    let world = of(firms("north"), &south);
+    let rows = |rows: &str| format!("No,Name,Email,Firm\n{rows}");
+    world.put("north.csv", rows("1,Person 1,p1@example.com,Acme\n6,Person 6,p6@example.com,Bolt\n").as_bytes());
+    world.put("south/1.csv", rows("8,Person 8,p8@example.com,Acme\n").as_bytes());
+    world.sync().expect(0);
+    world.put("north.csv", rows("1,Person 1,p1@example.com,Acme\n").as_bytes());
+    world.put("south/2.csv", rows("8,Person 8,p8@example.com,Acme\n6,Person 6,p6@example.com,Core\n").as_bytes());
+    // The first list offers the person, and the other one, which still has the file, takes them over.
+    world.run(&["sync", "--json", "north"]);
+    world.run(&["sync", "--json", "south"]);
+    // Nothing is in its inbox now.
+    world.run(&["sync", "--json", "south"]).expect(0);
+    (0..2).for_each(|_| drop(world.run(&["sync", "--json", "north"])));
+    let (members, memberships) = joined(&world);
+    assert_eq!((members.len(), memberships.len()), (3, 3), "the earlier place of work is over");
+}
+
+#[test]
 fn law_8_rows_that_join_people_to_an_organization_of_another_job_are_no_contradiction() {
     let world = of(sites("north"), &sites("south"));
     put(&world, "north.csv", &[1, 2, 5]);
