@@ -397,6 +397,7 @@ mod tests {
             ValueOfEntity { field: field.clone(), one, id },
             MovedValue { field, from, to },
             RestoredState,
+            OldStatement,
             MappingChanged { people: 9 },
             DoubtfulRow,
             Moves { job: job.clone(), key: key.clone() },

@@ -17,7 +17,8 @@ use super::outcome::{PHOTO_TEXT_BYTES_MAX, Rendered, VALUE_BYTES_MAX, damage};
 use super::reach::Reach;
 use super::template::{Compiled, Ready};
 use crate::record::{
-    CellValue, Field, FieldKind, Key, Record, Rejected, RowDefect, RowMetadata, Sensitive, Target, Values, is_marked,
+    CellValue, Day, Field, FieldKind, Key, Record, Rejected, RowDefect, RowMetadata, Sensitive, Target, Values,
+    is_marked,
 };
 use crate::source::{Columns, LostLookup, Match, Name, Row};
 
@@ -41,15 +42,6 @@ pub struct Bound<'m> {
     lost: u128,
 }
 
-/// What a row that does not count yet will be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LaterRow {
-    /// Its result from its first day on.
-    pub mapped: Mapped,
-    /// The first day on which its person is gone again.
-    pub gone_from: Option<Date>,
-}
-
 /// A row as it is read on some day.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
@@ -59,8 +51,8 @@ pub struct Reading {
     pub marks: RowMetadata,
     /// Whose row does not count yet: they are not to be made, and not gone either.
     pub early: Option<Key>,
-    /// What it will be then.
-    pub later: Option<Box<LaterRow>>,
+    /// Its result from its first day on.
+    pub later: Option<Box<Mapped>>,
     /// The first day on which the same row has another result.
     pub due: Option<Date>,
     /// The last day on which the row counted, where it has passed.
@@ -238,12 +230,12 @@ impl<'m> Bound<'m> {
         let is_past = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| day < today);
         let is_ahead = |day: Option<Date>| day.zip(today).is_some_and(|(day, today)| today < day);
         let gone_from = until.and_then(|day| day.tomorrow().ok());
+        let marks = RowMetadata { due: gone_from.and_then(Day::of), ..marks };
         let mut later = None;
         let (mapped, early, due) = if is_past(until) {
             (Mapped::Left(key), None, None)
         } else if is_ahead(from) {
-            let mapped = self.record(seen, key.clone(), &mut Vec::new());
-            later = Some(Box::new(LaterRow { mapped, gone_from }));
+            later = Some(Box::new(self.record(seen, key.clone(), &mut Vec::new())));
             (Mapped::Dropped, Some(key), from)
         } else {
             (self.record(seen, key, &mut bad_values), None, gone_from)

@@ -26,21 +26,30 @@ pub(super) const PHOTO_TEXT_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// The most entries of a mapped list.
 const LIST_MAX: usize = 1000;
 
+/// What follows the `#` of "not available" in the languages of spreadsheets, where neither `!` nor `?` ends it.
+const NOT_AVAILABLE: [&str; 12] =
+    ["N/A", "NV", "N/D", "H/D", "Н/Д", "N/B", "I/T", "YOK", "PUUTTUU", "HIÁNYZIK", "NENÍ_K_DISPOZICI", "GETTING_DATA"];
+
 /// What is wrong with a text that a spreadsheet put in the place of a value: an error such as `#N/A`, or a long number
 /// cut to `4.1E+03`. It is neither a number nor a name of a person.
 pub(super) fn damage(text: &str) -> Option<RowDefect> {
     // Every cell comes here, and nearly all of them begin otherwise.
-    let may_be = |first: &u8| matches!(first, b'#' | b'0'..=b'9' | b'-' | b'+' | 0x80..);
+    let may_be = |first: &u8| matches!(first, b'#' | b'E' | b'0'..=b'9' | b'-' | b'+' | 0x80..);
     text.trim_ascii_start().as_bytes().first().filter(|first| may_be(first))?;
     let text = text.trim();
     let is_error = || {
         let rest = &text[1..];
-        let ends = rest.ends_with(['!', '?'])
-            || ["N/A", "NV", "N/D", "H/D"].iter().any(|known| rest.eq_ignore_ascii_case(known));
+        let ends = rest.ends_with(['!', '?']) || NOT_AVAILABLE.contains(&rest.to_uppercase().as_str());
         (ends && rest.len() > 1 && !rest.contains(' ')) || rest.bytes().all(|byte| byte == b'#') && !rest.is_empty()
+    };
+    // LibreOffice numbers most of its errors, and some of its languages have a space before the colon.
+    let is_numbered = || {
+        let number = text.strip_prefix("Err").and_then(|rest| rest.trim_start().strip_prefix(':'));
+        number.is_some_and(|number| number.len() == 3 && number.bytes().all(|byte| byte.is_ascii_digit()))
     };
     match text.bytes().next()? {
         b'#' if is_error() => Some(RowDefect::SpreadsheetError),
+        b'E' if is_numbered() => Some(RowDefect::SpreadsheetError),
         b'0'..=b'9' | b'-' | b'+' if is_cut_number(text) => Some(RowDefect::ShortenedNumber),
         _ => None,
     }
@@ -285,6 +294,11 @@ mod tests {
             "#NAME?",
             "#NV",
             "####",
+            "#N/B",
+            "#i/t",
+            "#Н/Д",
+            "Err:502",
+            "Err :504",
             "4.1E+03",
             "4,12E+10",
             "1E+5",
@@ -293,7 +307,10 @@ mod tests {
             assert!(damage(damaged).is_some(), "{damaged}");
             assert!(text(damaged).value(FieldKind::Text).is_err(), "{damaged}");
         }
-        for sound in ["", "#", "#12", "# 1!", "#4711", "1E05", "E+1", "4.1E", "P+1", "12", "1.5", "Ana!", "1E+x"] {
+        for sound in [
+            "", "#", "#12", "# 1!", "#4711", "1E05", "E+1", "4.1E", "P+1", "12", "1.5", "Ana!", "1E+x", "Erik",
+            "Err:50", "Err: no",
+        ] {
             assert!(damage(sound).is_none(), "{sound}");
         }
     }

@@ -10,7 +10,8 @@ use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{JobName, Key, RowMetadata};
+use crate::reconcile::restored_state;
+use crate::record::{JobName, Key};
 use crate::store::{self, Batch, Store};
 
 /// What is decided on: held changes of a job, as a person saw them.
@@ -211,6 +212,7 @@ fn decide_part(
         let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
         audit.append(decided).map_err(DecisionError::Audit)?;
     }
+    let copies = restored_state::copies(store)?;
     let mut sent = BTreeSet::new();
     queue::briefs_but_waiting(store, job, |change| {
         if matches!(change.state, State::Sent { .. }) {
@@ -223,7 +225,7 @@ fn decide_part(
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
         let (doubt, is_answer) = (change.doubt, change.reason.is_question());
-        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer });
+        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies });
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
             // The next question: no file need say it again.
             Some(other) => {
@@ -243,7 +245,7 @@ fn decide_part(
                 target: part.mapping.target,
                 wish,
                 approved: true,
-                marks: RowMetadata::default(),
+                marks: change.marks.clone(),
                 undo: change.undo.clone(),
                 failures: 0,
                 state: State::Waiting,

@@ -3,14 +3,20 @@
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
 //! it: what a person rejected, who is gone and since when, what a limit holds until it is decided on, what may have been
 //! created, who was removed a short while ago, whose presence is still to be verified, which plan files were applied, and the
-//! number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far as it can be read, and it is
-//! dropped only on request, since it is unknown what was lost.
+//! number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far
+//! as it can be read, and it is dropped only on request, since it is unknown what was lost.
+//!
+//! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them
+//! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
+//! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
+//!
+//! Rejected: telling the operator to drop the last files again. Until they do, nobody begins or leaves, and each run ends as done.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
 use crate::clock::Clock;
-use crate::config::Config;
+use crate::config::{Config, Job, Mode};
 use crate::history::{Audit, Decided};
 use crate::mirror::REMOVALS;
 use crate::operator::plan_file::used::USED_PLANS;
@@ -20,7 +26,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::Action;
+use crate::record::{Action, JobName};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -29,17 +35,22 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are gone from the source, who are kept.
+    /// Of them, those who are kept: those of jobs that read files of changes, and those who are gone from the source.
+    pub kept: u64,
+    /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
     /// Changes that waited to be sent, or were parked.
     pub queued: u64,
+    /// Of them, those of jobs that read files of changes, which are kept.
+    pub carried: u64,
     /// Changes that waited for a person.
     pub held: u64,
-    /// Of them, those that a limit held, which are kept: so few may be left that no limit would hold them.
-    pub limited: u64,
+    /// Of them, those that are kept: those of jobs that read files of changes, and those that a limit held, since so few may be
+    /// left that no limit would hold them.
+    pub waiting: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
-    /// Approvals, which are not.
+    /// Approvals, which are not, but for those of jobs that read files of changes.
     pub approvals: u64,
     /// Creates of unknown fate, which are kept to be looked up.
     pub unknown: u64,
@@ -70,7 +81,7 @@ pub enum RebuildError {
 pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<ResetOutcome<Rebuilt>>, RebuildError> {
     let home = &config.state.home;
     reset(home, |old| {
-        let (batch, seen) = keep(old, &config.api.base_url)?;
+        let (batch, seen) = keep(old, config)?;
         if (which == Which::Damaged) != old.damage().is_some() {
             return Ok((None, seen));
         }
@@ -79,45 +90,86 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
     })
 }
 
-fn keep(old: &OldStore<'_>, base_url: &str) -> Result<(Batch, Rebuilt), store::Error> {
+fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::Error> {
+    let of_changes: BTreeSet<&JobName> =
+        parts(config).filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
-    let mut leaving = BTreeSet::new();
-    (seen.known, seen.leaving) = old.carry(&SYNCED, &mut batch, |job, key, known| {
-        (known.gone.is_some() || known.left.is_some()) && leaving.insert((job, key))
+    let mut known = BTreeSet::new();
+    (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
+        let leaves = record.gone.is_some() || record.left.is_some();
+        seen.leaving += u64::from(leaves);
+        (leaves || of_changes.contains(&job)) && known.insert((job, key))
     })?;
-    old.carry(&OWNERS, &mut batch, |_, _, owner| leaving.contains(&(owner.job, owner.key)))?;
+    old.carry(&OWNERS, &mut batch, |_, _, owner| known.contains(&(owner.job, owner.key)))?;
     let mut undecided = BTreeSet::new();
-    (seen.held, seen.limited) = old.carry(&HELD, &mut batch, |job, key, held| {
+    (seen.held, seen.waiting) = old.carry(&HELD, &mut batch, |job, key, held| {
         // Who is to be removed is known to be gone, or the next run matches them again.
-        let is_known = held.action != Some(Action::Delete) || leaving.contains(&(job.clone(), key));
-        let is_kept = held.undo.is_none() && held.reason.is_limit() && is_known;
+        let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key));
+        let is_kept = of_changes.contains(&job) || held.undo.is_none() && held.reason.is_limit() && is_known;
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
-    for job in undecided {
-        JobState { partly_decided: true, ..JobState::default() }.put(&mut batch, &job);
-    }
-    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |_, _, decided| {
+    keep_states(old, config, &undecided, &mut batch)?;
+    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, _, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
-        seen.approvals += u64::from(is_approved);
-        !is_approved
+        let is_dropped = is_approved && !of_changes.contains(&job);
+        seen.approvals += u64::from(is_dropped);
+        !is_dropped
     })?;
-    (seen.queued, seen.unknown) = old.carry(&QUEUE, &mut batch, |_, _, change| {
-        change.wish.action == Action::Create && matches!(change.state, State::Sent { .. })
+    (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, _, change| {
+        let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+        let is_carried = of_changes.contains(&job) && !is_unknown;
+        seen.unknown += u64::from(is_unknown);
+        seen.carried += u64::from(is_carried);
+        is_unknown || is_carried
     })?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
-    leaving.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
-    if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != base_url) {
+    known.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
+    if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != config.api.base_url) {
         batch = Batch::default();
-        (seen.leaving, seen.limited, seen.rejections, seen.unknown) = (0, 0, 0, 0);
+        seen = Rebuilt {
+            known: seen.known,
+            queued: seen.queued,
+            held: seen.held,
+            approvals: seen.approvals,
+            ..Rebuilt::default()
+        };
     }
     if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
+}
+
+/// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
+/// that is held stays held.
+fn keep_states(
+    old: &OldStore<'_>,
+    config: &Config,
+    undecided: &BTreeSet<JobName>,
+    batch: &mut Batch,
+) -> Result<(), store::Error> {
+    let mut states: BTreeMap<&JobName, JobState> = BTreeMap::new();
+    for job in undecided {
+        states.entry(job).or_default().partly_decided = true;
+    }
+    for part in parts(config).filter(|part| part.inbox.is_some()) {
+        let Some(JobState { found, mut inbox, .. }) = old.meta(MetaKey::Job(&part.name))? else { continue };
+        if let Some(last) = inbox.past.last_mut().filter(|_| part.mode == Mode::Full) {
+            last.unjudged = true;
+        }
+        let state = states.entry(&part.name).or_default();
+        (state.found, state.inbox) = (found, inbox);
+    }
+    states.iter().for_each(|(job, state)| state.put(batch, job));
+    Ok(())
+}
+
+fn parts(config: &Config) -> impl Iterator<Item = &Job> {
+    config.jobs.iter().flat_map(Job::parts)
 }

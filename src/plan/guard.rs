@@ -42,6 +42,13 @@ pub struct Decided {
     /// Whether it was asked who the record is: who releases a change past a limit says nothing of that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_answer: bool,
+    /// How many copies of the state had been laid back by then: an approval in a later copy is one of another time.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.
@@ -56,7 +63,7 @@ pub struct RemoteDigest {
 impl Decided {
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
-        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false }
+        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false, copies: 0 }
     }
 }
 

@@ -138,6 +138,11 @@ pub enum HoldReason {
          if the source is right, reject it if the service is"
     )]
     RestoredState,
+    #[error(
+        "the state was copied or laid back since its last run, and so is the file old that says that this person leaves: drop the \
+         newest file, or approve it if they are gone"
+    )]
+    OldStatement,
     #[error("the mapping change alters {}", if *people == 1 { "1 person".to_owned() } else { format!("{} people", thousands(*people)) })]
     MappingChanged { people: usize },
     #[error(transparent)]
@@ -165,7 +170,7 @@ pub enum HoldReason {
          them there"
     )]
     Administrator,
-    #[error("this person changed at the service since it was approved: look at it once more")]
+    #[error("this person, or what is known of them, changed since it was approved: look at it once more")]
     Outdated,
     #[error("this person goes from one organization to another, and the other half of that is not to be sent")]
     OtherHalf,

@@ -82,7 +82,7 @@ mod tests {
             line: None,
             known: true,
             approved: false,
-            marks: RowMetadata { segment: segment.to_owned(), preference: None },
+            marks: RowMetadata { segment: segment.to_owned(), ..RowMetadata::default() },
         }
     }
 

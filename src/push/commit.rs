@@ -185,7 +185,7 @@ impl Push<'_> {
                 known.echo.insert(field.clone(), value.clone());
             }
         }
-        let marks = if change.marks.is_empty() { known.marks } else { change.marks.clone() };
+        let marks = change.marks.clone();
         SyncedRecord { created: after.created.clone(), gone: None, left: None, marks, overtaken: false, ..known }
     }
 

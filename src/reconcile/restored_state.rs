@@ -17,6 +17,7 @@ use std::sync::{Mutex, PoisonError};
 use serde::{Deserialize, Serialize};
 
 use crate::config::Job;
+use crate::history::Audit;
 use crate::mirror::Mirror;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline};
 use crate::record::{Field, FieldKind, Key};
@@ -57,6 +58,13 @@ pub(crate) fn sign(store: &Store) -> Result<(), store::Error> {
     static ONE: Mutex<()> = Mutex::new(());
     let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let (before, is_copy) = look(store)?;
+    // An older store among the newer files of the audit: they tell of runs that it does not know.
+    let told = Audit::last_run(store.home()).unwrap_or(0);
+    let is_behind = before.mark > 0 && told > store.meta(MetaKey::Runs)?.unwrap_or(0);
+    let is_copy = is_copy || is_behind;
+    if is_behind {
+        store.set_meta(MetaKey::Runs, &told)?;
+    }
     if is_copy {
         tracing::warn!(
             "the state was copied or laid back since the last run: what would undo what the service holds by now is held"

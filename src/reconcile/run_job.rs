@@ -12,7 +12,7 @@ use super::collect::key_filter::narrowed;
 use super::collect::shared_read::read_once;
 use super::commit::adopt::Adoption;
 use super::commit::enqueue::{commit, left_unknown, parked};
-use super::commit::index::{IndexUpdate, save_index};
+use super::commit::index::{IndexUpdate, forget_days, save_index};
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
@@ -111,6 +111,10 @@ pub(crate) async fn run_job(
         left = commit_and_send(context, job, &mut parts, mirrors).await?;
         for part in &parts {
             part.conclude(context, mirrors)?;
+        }
+    } else {
+        for run in &parts {
+            forget_days(context.store, &run.plan)?;
         }
     }
     let mut done = Vec::new();

@@ -10,6 +10,7 @@
 //! Rejected: one struct per target with typed fields. The engine compares, limits and reports fields by name; a struct
 //! would need the same table again to be walked, and a further target would touch every module.
 
+mod day;
 mod desired_state;
 mod entity;
 mod field;
@@ -25,6 +26,7 @@ mod sensitive;
 mod target;
 mod value;
 
+pub use day::Day;
 pub use desired_state::{Action, DesiredState};
 pub use entity::{Entity, Record};
 pub use field::{Field, FieldKind};

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::Day;
+
 /// What a row says about itself besides its fields. None of it is sent; the guard and the choice between several rows of
 /// one key go by it.
 #[derive(Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -14,6 +16,9 @@ pub struct RowMetadata {
     /// The number by which it is preferred to other rows of its key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preference: Option<Number>,
+    /// The first day on which it comes to something else though it stays the same: the one after the last day that it names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Day>,
 }
 
 impl RowMetadata {
@@ -61,7 +66,7 @@ mod tests {
 
     #[test]
     fn law_11_debug_shows_no_mark() {
-        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1") };
+        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1"), due: None };
         assert_eq!(format!("{marks:?}"), "RowMetadata { .. }");
     }
 }

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::synced_record::{DIRTY, SYNCED};
-use crate::record::{JobName, Key, RemoteId};
+use crate::record::{Day, JobName, Key, RemoteId};
 use crate::store::{self, Batch, BulkLoader, Store, Table};
 
 /// As much of what was confirmed as the index has.
@@ -21,8 +21,9 @@ pub(super) struct DirtyKeys {
     at: usize,
 }
 
-/// The entity of a key and whether complete reads miss the key; `None` where nothing is known of it any more.
-pub(super) type KeyState = Option<(RemoteId, bool)>;
+/// The entity of a key, whether complete reads miss the key, and the day that its record names; `None` where nothing is known of it
+/// any more.
+pub(super) type KeyState = Option<(RemoteId, bool, Option<Day>)>;
 
 /// As much of what was confirmed of a key as the index has.
 #[derive(Deserialize)]
@@ -30,11 +31,19 @@ struct SyncedSummary {
     id: RemoteId,
     #[serde(default)]
     gone: Option<IgnoredAny>,
+    #[serde(default)]
+    marks: DueSummary,
+}
+
+#[derive(Default, Deserialize)]
+struct DueSummary {
+    #[serde(default)]
+    due: Option<Day>,
 }
 
 impl SyncedSummary {
     fn state(self) -> KeyState {
-        Some((self.id, self.gone.is_some()))
+        Some((self.id, self.gone.is_some(), self.marks.due))
     }
 }
 

@@ -1,7 +1,8 @@
 //! Made-up pages of the index, and what must hold of each.
 
+use super::IndexEntry;
 use super::pages::{decode, encode};
-use super::{Day, IndexEntry};
+use crate::record::Day;
 
 /// A page: it is what was written, or none.
 pub(crate) fn index_page(bytes: &[u8]) {

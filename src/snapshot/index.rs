@@ -8,9 +8,9 @@ use hashbrown::HashTable;
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::dirty::{DirtyKeys, KeyState};
-use super::entry::{Day, IndexEntry};
+use super::entry::IndexEntry;
 use super::{dirty, pages};
-use crate::record::{JobName, Key, RemoteId};
+use crate::record::{Day, JobName, Key, RemoteId};
 use crate::store::{self, Batch, Keyspace, MetaKey, Store, Table};
 
 /// So many keys are looked at from the one that is expected on: ten numbers of one more digit and some that are gone lie between a
@@ -46,7 +46,8 @@ impl Index {
                     index.push_dirty(key, state);
                 }
                 match dirty.next_if(Ordering::Equal, entry.key) {
-                    Some((key, state)) => index.push_dirty(key, state),
+                    // The page has the day of the last row that was read; what was confirmed may be older.
+                    Some((key, state)) => index.push_dirty(key, state.map(|(id, gone, _)| (id, gone, entry.due))),
                     None => index.push(entry),
                 }
             });
@@ -204,8 +205,8 @@ impl Index {
     }
 
     fn push_dirty(&mut self, key: &str, state: KeyState) {
-        if let Some((id, gone)) = state {
-            self.push(IndexEntry { key, digest: 0, id: id.get(), gone, due: None });
+        if let Some((id, gone, due)) = state {
+            self.push(IndexEntry { key, digest: 0, id: id.get(), gone, due });
         }
     }
 }

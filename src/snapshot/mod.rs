@@ -23,7 +23,7 @@ mod owner;
 mod pages;
 mod synced_record;
 
-pub use entry::{Day, IndexEntry};
+pub use entry::IndexEntry;
 pub use index::Index;
 pub use link::Links;
 pub use owner::{OWNERS, Owner};

@@ -5,7 +5,8 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::entry::{Day, IndexEntry};
+use super::entry::IndexEntry;
+use crate::record::Day;
 
 /// One key in this many ends a page, on average.
 const PAGE_KEYS: u64 = 1024;

@@ -45,8 +45,8 @@ pub struct SyncedRecord {
     pub overtaken: bool,
 }
 
-fn is_zero(number: &u32) -> bool {
-    *number == 0
+fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
+    *number == T::default()
 }
 
 /// That what `[job.leavers.set]` asks for was done to someone who is gone.
@@ -73,12 +73,16 @@ pub struct Gone {
     /// The job whose source has the person, and which may take the entity over.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<JobName>,
+    /// How many copies of the state had been laid back by then. A later copy did not see who was there in between, so in it the grace
+    /// begins anew.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies: u64,
 }
 
 impl Gone {
     /// Missing from now on.
     pub fn since(since: Timestamp) -> Self {
-        Self { since, reads: 0, content: String::new(), successor: None, offered: None }
+        Self { since, reads: 0, content: String::new(), successor: None, offered: None, copies: 0 }
     }
 }
 

@@ -6,7 +6,7 @@ use crate::cli::args::RebuildArgs;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::Needs;
+use crate::config::{Mode, Needs};
 use crate::operator::{self, RebuildError, Rebuilt, Which};
 use crate::text::counted;
 
@@ -37,7 +37,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             ))
             .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
     }
-    let Rebuilt { known, leaving, queued, held, limited, rejections, approvals, unknown } = seen.unwrap_or_default();
+    let Rebuilt { known, kept, leaving, queued, carried, held, waiting, rejections, approvals, unknown } =
+        seen.unwrap_or_default();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -63,18 +64,27 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         if let Some(error) = &damage {
             ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
         }
-        let (known, held) = (known - leaving, held - limited);
         ui.line(format!(
-            "dropped: {known} people known, {queued} changes queued or parked, {held} held, {}",
+            "dropped: {} people known, {} changes queued or parked, {} held, {}",
+            known - kept,
+            queued - carried - unknown,
+            held - waiting,
             counted(approvals, "approval", "approvals")
         ));
         ui.line(format!(
             "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
             counted(rejections, "rejection", "rejections"),
             people(leaving),
-            counted(limited, "change", "changes"),
+            counted(waiting, "change", "changes"),
             counted(unknown, "create", "creates")
         ));
+        if config.jobs.iter().any(|job| job.mode == Mode::Changes) {
+            ui.line(format!(
+                "kept of jobs that read files of changes, since no file says it again: {}, {} that are queued",
+                people(kept - leaving),
+                counted(carried, "change", "changes")
+            ));
+        }
     }
     let gone = if leaving > 0 { "; those who are gone leave as they would have" } else { "" };
     ui.line(format!(

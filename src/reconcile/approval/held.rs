@@ -12,7 +12,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::KeptRecord;
-use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId};
+use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -29,6 +29,9 @@ pub struct PendingApproval {
     /// What is wanted: a file that holds changes only does not say it a second time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub change: Option<DesiredState>,
+    /// What its row says about itself: nor does it say that again.
+    #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
+    pub marks: RowMetadata,
     /// What it takes back, where it does: such a change waits until it is decided on, whatever the source wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
@@ -250,9 +253,7 @@ impl KeptRecord {
     pub(crate) fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
         let Some(row) = prepared.updates.digests.row(key) else { return Ok(None) };
         let (Record { fields, .. }, marks) = row.open(&prepared.spill)?;
-        let updates = &prepared.updates;
-        let gone_from = updates.due.get(key).copied();
-        Ok(Some(Self { mapping: updates.mapping.clone(), fields, marks, from: None, gone_from }))
+        Ok(Some(Self { mapping: prepared.updates.mapping.clone(), fields, marks, from: None }))
     }
 }
 
@@ -279,12 +280,14 @@ impl PendingApproval {
     }
 
     /// What was approved and is to be looked at again, as it is queued.
-    pub(crate) fn again(wish: DesiredState, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
+    pub(crate) fn again(change: queue::Change, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
+        let queue::Change { wish, marks, .. } = change;
         let (action, digest) = (Some(wish.action), wish.digest());
         Self {
             action,
             wish: digest,
             change: Some(wish),
+            marks,
             undo: None,
             reason,
             part_of: None,
@@ -297,10 +300,12 @@ impl PendingApproval {
 
     /// A change that waits, or something to mend.
     pub(crate) fn new(change: Option<plan::Change>, reason: &HoldReason, undo: Option<Undo>) -> Self {
+        let (change, marks) = change.map(|change| (change.wish, change.marks)).unzip();
         Self {
-            action: change.as_ref().map(|change| change.wish.action),
-            wish: change.as_ref().map_or(0, |change| change.wish.digest()),
-            change: change.map(|change| change.wish),
+            action: change.as_ref().map(|change| change.action),
+            wish: change.as_ref().map_or(0, DesiredState::digest),
+            change,
+            marks: marks.unwrap_or_default(),
             undo,
             reason: reason.clone(),
             part_of: None,
@@ -341,7 +346,7 @@ mod tests {
     use crate::plan::{Change, Deltas};
     use crate::reconcile::model::testing;
     use crate::record::Value;
-    use crate::record::{RowMetadata, Values};
+    use crate::record::Values;
 
     const KEYS: usize = 5;
 

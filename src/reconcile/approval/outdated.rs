@@ -17,22 +17,30 @@ use crate::store::Store;
 pub(crate) struct Decisions {
     /// What counts.
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
-    /// Those who changed at the service since the change was shown that a person approved, with what they are now.
+    /// Those who changed at the service since the change was shown that a person approved, with what they are now; and those of whom
+    /// an older state knows that they were approved.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
     /// Those whose verdict does not say who their record is.
     pub(crate) unasked: BTreeSet<Key>,
 }
 
-/// Tells approvals that count from those that are void by now.
+/// Tells approvals that count from those that are void by now. `copies` is how many copies of the state were laid back so far.
 pub(crate) fn decided(
     job: &Job,
     fields: &[Field],
     mirror: &Mirror,
-    store: &Store,
+    (store, copies): (&Store, u64),
     narrow: &KeyFilter,
 ) -> Result<Decisions, Error> {
     let mut in_force = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new(), unasked: BTreeSet::new() };
     for (key, decided) in held::decisions(store, &job.name)? {
+        if let Verdict::Approved(wish) = decided.verdict
+            && decided.copies != copies
+            && narrow.has(&key)
+        {
+            in_force.outdated.insert(key, Outdated { wish, seen: decided.seen });
+            continue;
+        }
         if let Some(before) = decided.seen.as_ref().filter(|_| narrow.has(&key)) {
             let now = remote(fields, Some(before.id), mirror, store)?.map(|remote| seen(before.id, remote));
             if now.as_ref() != Some(before) {

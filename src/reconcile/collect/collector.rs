@@ -19,11 +19,14 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Key, Rejected, RowDefect, Value, Values};
-use crate::snapshot::{Day, Index, SyncedRecord};
+use crate::record::{Day, Key, Rejected, RowDefect, Value, Values};
+use crate::snapshot::{Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
 use crate::spool::{self, SpillOffset};
 use crate::store::Store;
+
+/// No one who is known left more years ago. A year of two digits makes 1999 of the 31.12.9999 by which programs mean no day.
+const LAST_DAY_YEARS: i16 = 20;
 
 /// What a source holds.
 pub(crate) struct CollectedRows {
@@ -58,6 +61,8 @@ pub(crate) struct LaterRecords {
     pub(crate) begun: Vec<(Key, KeptRecord)>,
     /// Keys of which something is kept that this read took up, or this file replaced.
     pub(crate) ended: BTreeSet<Key>,
+    /// Known keys whose row in this file can't be used: it may be what takes back the day that an earlier one named.
+    pub(crate) undue: BTreeSet<Key>,
     /// How many can't be used, since they were read by another mapping.
     pub(crate) unusable: usize,
 }
@@ -119,6 +124,7 @@ pub(crate) struct Collector<'a> {
     later: LaterRecords,
     /// The mapping by which records are kept.
     mapping: String,
+    today: Date,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
     read: Option<Read>,
@@ -141,6 +147,7 @@ impl<'a> Collector<'a> {
             earlier: BTreeSet::new(),
             later: LaterRecords::default(),
             mapping: String::new(),
+            today: Date::MIN,
             present: Present::none(index),
             lines: vec![0; index.len()],
             read: None,
@@ -159,6 +166,7 @@ impl<'a> Collector<'a> {
         let stamp = fingerprint::of_rows(job, mapping);
         self.mapping = fingerprint::of_mapping(job, mapping);
         let today = job.day(context.now_for_leavers());
+        self.today = today;
         let today_as_day = Day::of(today);
         let mut finder = RowFinder::new(index);
         let mut full = None;
@@ -208,16 +216,17 @@ impl<'a> Collector<'a> {
     fn add_earlier(&mut self, store: &Store, today: Option<Day>) -> Result<(), Error> {
         let mut said: BTreeSet<&Key> = self.candidates.iter().map(|candidate| &candidate.key).collect();
         said.extend(self.left.keys().chain(&self.early));
-        said.extend(self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()));
+        let spoilt: BTreeSet<&Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()).collect();
         let has_come = |day: Day| today.is_some_and(|today| today >= day);
         let is_said = |key: &Key| {
             let is_unchanged = |at: usize| self.lines[at] > 0;
             said.contains(key) || self.index.by_key(key.as_str()).is_some_and(is_unchanged)
         };
+        let is_open = |key: &Key| !is_said(key) && !spoilt.contains(key);
         let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
         HELD.each(store, &self.job.name, |key, held| {
             let record = held.record.filter(|record| record.mapping == self.mapping);
-            records.extend(record.filter(|_| !is_said(&key)).map(|record| (key, record)));
+            records.extend(record.filter(|_| is_open(&key)).map(|record| (key, record)));
         })?;
         let (mut ended, mut unusable) = (BTreeSet::new(), 0);
         LATER.each(store, &self.job.name, |key, record| {
@@ -226,6 +235,8 @@ impl<'a> Collector<'a> {
             }
             if is_said(&key) {
                 ended.insert(key);
+            } else if spoilt.contains(&key) {
+                // What was not used does not replace what was.
             } else if record.mapping != self.mapping {
                 unusable += 1;
             } else if record.from.is_none_or(has_come) {
@@ -237,19 +248,21 @@ impl<'a> Collector<'a> {
         for at in 0..self.index.len() {
             let entry = self.index.entry(at);
             let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
-            left.extend(key.filter(|key| !is_said(key) && !records.contains_key(key) && self.narrow.has(key)));
+            left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
         }
+        let dated = |key: &&&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
+        self.later.undue = spoilt.iter().filter(dated).map(|key| Key::clone(key)).collect();
         self.later.ended = ended;
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
         for (key, record) in records {
-            if record.gone_from.is_some_and(has_come) {
+            if record.marks.due.is_some_and(has_come) {
                 self.left.insert(key, Statement { line: 0, who: Values::new() });
                 continue;
             }
             let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
-            if record.gone_from.is_some() {
-                self.rare.insert(place, Rare { due: record.gone_from, bad_values: Vec::new() });
+            if record.marks.due.is_some() {
+                self.rare.insert(place, Rare { due: record.marks.due, bad_values: Vec::new() });
             }
             self.earlier.insert(key.clone());
             self.candidates.push(Candidate { key, place });
@@ -264,18 +277,17 @@ impl<'a> Collector<'a> {
     }
 
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
-        let Reading { mapped, marks, early, later, due, bad_values, .. } = reading;
+        let Reading { mapped, marks, early, later, due, past, bad_values } = reading;
         let line = row.line;
         if let (Some(key), Some(later)) = (&early, later)
             && self.job.mode == Mode::Changes
             && self.narrow.has(key)
         {
             // No later file says it again.
-            match later.mapped {
+            match *later {
                 Mapped::Record(record) => {
-                    let (from, gone_from) = (due.and_then(Day::of), later.gone_from.and_then(Day::of));
-                    let (mapping, fields, marks) = (self.mapping.clone(), record.fields, marks.clone());
-                    self.later.begun.push((key.clone(), KeptRecord { mapping, fields, marks, from, gone_from }));
+                    let (mapping, fields, from) = (self.mapping.clone(), record.fields, due.and_then(Day::of));
+                    self.later.begun.push((key.clone(), KeptRecord { mapping, fields, marks: marks.clone(), from }));
                 }
                 Mapped::Rejected(rejected) => self.rejected.push((line, rejected)),
                 Mapped::Left(_) | Mapped::Dropped => {}
@@ -299,6 +311,12 @@ impl<'a> Collector<'a> {
             }
             Mapped::Left(key) if self.narrow.has(&key) => {
                 let is_known = self.index.by_key(key.as_str()).is_some();
+                if is_known && past.is_some_and(|past| self.today.year() - past.year() > LAST_DAY_YEARS) {
+                    let (field, reason) = (Some("active_until".to_owned()), RowDefect::DayLongAgo);
+                    let shown = Some(line).filter(|_| self.job.source.has_lines());
+                    self.rejected.push((line, Rejected { key: Some(key), line: shown, field, value: None, reason }));
+                    return Ok(());
+                }
                 let who = if is_known { bound.identity(row) } else { Values::new() };
                 self.left.insert(key, Statement { line, who });
             }

@@ -33,7 +33,14 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
         text => format!(" {:032x}", xxh3_128(text.as_bytes())),
     };
     let second = |lookup: &Lookup| {
-        let text = format!("{}\n{}\n{}", lookup.name, lookup.source.kind(), lookup.source.selection());
+        let file = lookup.source.file().map(|file| format!("{}\n{:?}", file.shown().display(), file.sheet));
+        let text = format!(
+            "{}\n{}\n{}{}",
+            lookup.name,
+            lookup.source.kind(),
+            lookup.source.selection(),
+            file.unwrap_or_default()
+        );
         format!(" {:032x}", xxh3_128(text.as_bytes()))
     };
     let lookups: String = job.lookups.iter().filter(|own| mapping.names_lookup(&own.name)).map(second).collect();

@@ -233,6 +233,7 @@ impl Commit<'_> {
                 state.mapping.clone_from(&updates.mapping);
             }
             state.copies = updates.copies.unwrap_or(state.copies);
+            state.copies_read = updates.copies_read.unwrap_or(state.copies_read);
             state.found.clone_from(&updates.file);
         }
         state.shown.clone_from(&updates.shown);
@@ -241,11 +242,12 @@ impl Commit<'_> {
             queue::DECISIONS.remove(&mut batch, &job.name, key);
         }
         for change in queue::of(store, &job.name, outdated)? {
-            queue::remove(&mut batch, &job.name, &change.key);
-            let seen = updates.outdated.get(&change.key).and_then(|one| one.seen.clone());
-            let held = PendingApproval::again(change.wish, HoldReason::Outdated, seen);
-            held::add(&mut batch, &job.name, &change.key, &held, &mut state);
-            waits.push((change.key, HoldReason::Outdated));
+            let key = change.key.clone();
+            queue::remove(&mut batch, &job.name, &key);
+            let seen = updates.outdated.get(&key).and_then(|one| one.seen.clone());
+            let held = PendingApproval::again(change, HoldReason::Outdated, seen);
+            held::add(&mut batch, &job.name, &key, &held, &mut state);
+            waits.push((key, HoldReason::Outdated));
         }
         self.prune_decisions(&mut batch);
         self.keep_later(&mut batch)?;

@@ -43,7 +43,8 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         }
     }
     let late: BTreeSet<i32> = mirror.changed().difference(moved).map(|id| id.get()).collect();
-    let none = plan.updates.digests.keys().next().is_none() && plan.updates.settled.is_empty();
+    let undue: BTreeSet<&str> = plan.updates.undue.iter().map(Key::as_str).collect();
+    let none = plan.updates.digests.keys().next().is_none() && plan.updates.settled.is_empty() && undue.is_empty();
     if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
@@ -58,11 +59,26 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         let day = along(&mut due, entry.key);
         let (digest, due) = match confirmed.get(entry.key).copied().or(settled).or(open) {
             Some(digest) => (digest, day),
-            None => (entry.digest, entry.due),
+            None => (entry.digest, entry.due.filter(|_| !undue.contains(entry.key))),
         };
         IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });
     Ok(Index::save(store, &job.name, entries)?)
+}
+
+/// Where nothing is taken from a file of changes: the days of those whose rows in it can't be used count no more all the same.
+pub(crate) fn forget_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
+    let undue = &plan.updates.undue;
+    if undue.is_empty() {
+        return Ok(());
+    }
+    let index = Index::load(store, &plan.job)?;
+    let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
+    let entries = (0..index.len()).map(|at| {
+        let entry = index.entry(at);
+        IndexEntry { due: entry.due.filter(|_| !spoilt.contains(&at)), ..entry }
+    });
+    Index::save(store, &plan.job, entries)
 }
 
 /// Looks up keys among rows that are sorted by key; must be asked in order of key.

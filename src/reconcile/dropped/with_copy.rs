@@ -4,11 +4,20 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Job;
+use crate::source::inbox::Options;
 use crate::source::{Source, csv};
 
 /// What a job says about the files of its inbox.
 pub(crate) fn form(job: &Job) -> csv::Options {
     job.source.file().cloned().expect("a job with an inbox reads files")
+}
+
+/// A job over what was read before.
+pub(crate) fn again(job: Job) -> Job {
+    let inbox = |inbox: Option<Options>| inbox.map(|inbox| Options { repeats: true, ..inbox });
+    let part = |part: Option<Box<Job>>| part.map(|part| Box::new(Job { inbox: inbox(part.inbox.clone()), ..*part }));
+    let (organizations, memberships) = (part(job.organizations), part(job.memberships));
+    Job { organizations, memberships, inbox: inbox(job.inbox), ..job }
 }
 
 /// A job over the copy at `path` of what messages call `called`. A copy stands still.

@@ -12,7 +12,8 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::snapshot::{Day, Index};
+use crate::record::Day;
+use crate::snapshot::Index;
 use crate::source::inbox::{Folder, Swept};
 use crate::store::{self, Batch, Store};
 

@@ -32,7 +32,10 @@ pub(crate) fn with_left(
             continue;
         }
         let change = match held.change {
-            Some(wish) => Some(plan.spill.put(compared(key.clone(), wish, &plan.fields, mirror, store)?)?),
+            Some(wish) => {
+                let change = compared(key.clone(), wish, &plan.fields, mirror, store)?;
+                Some(plan.spill.put(Change { marks: held.marks, ..change })?)
+            }
             None => None,
         };
         plan.held.push(Held { key, reason: held.reason, change, other: None });

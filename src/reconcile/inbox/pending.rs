@@ -18,7 +18,7 @@ use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
-use crate::reconcile::dropped::with_copy::{form, over};
+use crate::reconcile::dropped::with_copy::{again, form, over};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::{Mirrors, needed};
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -58,7 +58,7 @@ impl PendingWork {
         {
             let last = over(job, path, Some(kept_copy.name.clone().into()));
             let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: kept_copy.doubt, ..inbox });
-            return Ok(Self::Last(Box::new(Job { inbox, ..last }), kept_copy.name));
+            return Ok(Self::Last(Box::new(again(Job { inbox, ..last })), kept_copy.name));
         }
         let found = state.found.as_ref().and_then(SourceState::file);
         let is_due = is_sendable(store, job)? || has_come_due(store, job, now)?;
@@ -78,7 +78,7 @@ impl PendingWork {
         if is_of_all && let Some(inbox) = &mut job.inbox {
             inbox.reads = inbox::Reads::Nothing;
         }
-        Ok(Self::Rowless(Box::new(job)))
+        Ok(Self::Rowless(Box::new(again(job))))
     }
 }
 
@@ -96,7 +96,7 @@ pub(crate) async fn run(
         PendingWork::Nothing => match repeated(context, job, narrow)? {
             Some((last, _copy)) => {
                 looks_again = true;
-                attempt(context, &last, mirrors, narrow, &begun).await
+                attempt(context, &again(last), mirrors, narrow, &begun).await
             }
             None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
         },
@@ -166,7 +166,7 @@ pub(crate) fn repeated(
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
     let mut due = state.inbox.is_unjudged();
     for target in needed(job) {
-        let Some(mirror) = Mirror::stored(context.store, target)? else { return Ok(None) };
+        let Some(mirror) = Mirror::stored(context.store, target)? else { continue };
         let listed = mirror.listed_at();
         due |= listed > last.listed || listed.is_some_and(|at| now.duration_since(at) >= full_pull);
     }

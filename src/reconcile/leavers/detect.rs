@@ -59,6 +59,8 @@ pub(crate) struct LeaverDetector<'a> {
     pub(crate) now: Timestamp,
     /// Since when someone is missing who is missed first now.
     pub(crate) first: Timestamp,
+    /// How many copies of the state were laid back so far.
+    pub(crate) copies: u64,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
     /// People that may not be removed (law 6).
@@ -93,7 +95,9 @@ impl LeaverDetector<'_> {
             let Some(key) = self.key(at).filter(|key| !left.contains_key(key)) else { continue };
             let Some(mut leaver) = self.leaver(&key, false, departed)? else { continue };
             let before = leaver.known.clone();
-            let mut absence = absent(before.gone.as_ref(), &self.job.leavers, (self.now, self.first), content);
+            let counted = before.gone.as_ref().filter(|gone| gone.copies == self.copies);
+            let mut absence = absent(counted, &self.job.leavers, (self.now, self.first), content);
+            absence.gone.copies = self.copies;
             absence.gone.successor = self.successor(&before);
             absence.gone.offered = None;
             let is_replaced = absence.gone.successor.is_some();

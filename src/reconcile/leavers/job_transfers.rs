@@ -322,7 +322,7 @@ impl<'a> Appearances<'a> {
         let read = rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
             // Who begins there on a later day is on their way.
-            match reading.later.map_or(reading.mapped, |later| later.mapped) {
+            match reading.later.map_or(reading.mapped, |later| *later) {
                 Mapped::Record(record) => {
                     if !reading.bad_values.is_empty() {
                         self.note_unusable(&record.fields);

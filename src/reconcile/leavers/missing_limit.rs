@@ -26,6 +26,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::{Missed, Missing};
+use crate::reconcile::restored_state;
 use crate::record::Key;
 use crate::snapshot::Index;
 
@@ -139,6 +140,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
         index: &index,
         now,
         first: context.missed_since(now),
+        copies: restored_state::copies(store)?,
         claimed: &claimed,
         protection: &protection,
         set: &set,

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 
 use super::change_spill::ChangeSpill;
 use super::context::KeyFilter;
-use crate::record::{Key, Record, Rejected, RowMetadata, Values};
-use crate::snapshot::Day;
+use crate::record::{Day, Key, Record, Rejected, RowMetadata, Values};
 use crate::spool::{self, SpillOffset};
 
 /// A record that must be looked at, in 32 bytes: a first run has one for everybody. The rest of it lies in the spill of

@@ -59,7 +59,7 @@ impl ChangeSpill {
         bytes.extend(digest.to_le_bytes());
         bytes.extend(line.to_le_bytes());
         self.pack(&mut bytes, fields.keys(), fields.values());
-        add(&mut bytes, &(&marks.segment, marks.preference, false));
+        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, false));
         self.spool.put(&bytes)
     }
 
@@ -68,8 +68,8 @@ impl ChangeSpill {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
             let fields = self.unpack(&mut entry);
-            let (segment, preference, _): (_, _, bool) = next(&mut entry);
-            (fields, RowMetadata { segment, preference })
+            let (segment, preference, due, _): (_, _, _, bool) = next(&mut entry);
+            (fields, RowMetadata { segment, preference, due })
         })
     }
 
@@ -100,7 +100,7 @@ impl ChangeSpill {
         bytes.resize(self.marks_end() + DIGEST, 0);
         bytes.extend(change.line.unwrap_or_default().to_le_bytes());
         self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
-        add(&mut bytes, &(&marks.segment, marks.preference, !fields.is_empty()));
+        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, !fields.is_empty()));
         if !fields.is_empty() {
             self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
         }
@@ -123,11 +123,11 @@ impl ChangeSpill {
         self.spool.read(outline.place, |bytes| {
             let mut entry = self.entry(bytes);
             let wanted = self.unpack(&mut entry);
-            let (segment, preference, moves) = next(&mut entry);
+            let (segment, preference, due, moves) = next(&mut entry);
             let moved: FieldMap<(Value, Value)> = if moves { self.unpack(&mut entry) } else { FieldMap::new() };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
             let line = Some(self.line_of(bytes)).filter(|line| *line > 0 && self.has_lines);
-            outline.with(wanted, moved, line, RowMetadata { segment, preference })
+            outline.with(wanted, moved, line, RowMetadata { segment, preference, due })
         })
     }
 
@@ -193,7 +193,7 @@ fn next<'e, T: Deserialize<'e>>(entry: &mut Entry<'e>) -> T {
 mod tests {
     use super::*;
     use crate::plan::{Deltas, Judged as _};
-    use crate::record::{Action, DesiredState, Key, Number, RemoteId};
+    use crate::record::{Action, Day, DesiredState, Key, Number, RemoteId};
 
     fn values(pairs: &[(&str, Value)]) -> Values {
         pairs.iter().map(|(name, value)| ((*name).into(), value.clone())).collect()
@@ -203,7 +203,11 @@ mod tests {
     fn what_was_written_to_the_temporary_file_comes_back_as_it_was() {
         let dir = tempfile::tempdir().unwrap();
         let spill = ChangeSpill::new(dir.path(), &["name", "email"].map(SmolStr::from), true);
-        let marks = RowMetadata { segment: "North".into(), preference: Number::parse("2.5") };
+        let marks = RowMetadata {
+            segment: "North".into(),
+            preference: Number::parse("2.5"),
+            due: Day::of(jiff::civil::date(2026, 3, 1)),
+        };
         let fields = values(&[
             ("name", Value::text("Ana")),
             ("mobile", Value::Empty),

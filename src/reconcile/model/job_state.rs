@@ -36,6 +36,9 @@ pub struct JobState {
     /// How many copies of the state that were laid back a run has seen and marked the people they are older than.
     #[serde(default)]
     pub(crate) copies: u64,
+    /// The same for the last run that read something that is newer than that copy: what an older file says is of another time.
+    #[serde(default)]
+    pub(crate) copies_read: u64,
     /// The number of the current set of held changes; it grows with every other set.
     #[serde(default)]
     pub held_set: u64,

@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Key, RowMetadata, Values};
-use crate::snapshot::Day;
+use crate::record::{Day, Key, RowMetadata, Values};
 use crate::store::{Keyspace, Table};
 
 /// What files of changes said that counts from a later day on, or once something else is mended: they do not say it again. By key;
@@ -21,7 +20,4 @@ pub struct KeptRecord {
     /// The day from which on it counts, where that lay ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Day>,
-    /// The day from which on its person is gone, where the row names a last one.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(crate) gone_from: Option<Day>,
 }

@@ -7,8 +7,8 @@ use super::job_state::LookupState;
 use super::kept_record::KeptRecord;
 use super::replicas::Replicas;
 use crate::plan::{RemoteDigest, Verdict};
-use crate::record::{Key, RemoteId};
-use crate::snapshot::{Day, SyncedRecord};
+use crate::record::{Day, Key, RemoteId};
+use crate::snapshot::SyncedRecord;
 use crate::source::SourceState;
 
 /// An approval of what is not the change any more that was shown.
@@ -37,6 +37,8 @@ pub(crate) struct StateUpdates {
     pub(crate) mapping_settled: bool,
     /// How many copies of the state that were laid back are seen by this run, where it found out.
     pub(crate) copies: Option<u64>,
+    /// The same where it read something that is newer than those.
+    pub(crate) copies_read: Option<u64>,
     pub(crate) file: Option<SourceState>,
     pub(crate) shown: Replicas,
     /// What is to be remembered of lookups that were read.
@@ -69,6 +71,8 @@ pub(crate) struct StateUpdates {
     /// What files of changes said that counts from a later day on, and whose of that counts no more.
     pub(crate) later: Vec<(Key, KeptRecord)>,
     pub(crate) later_ended: BTreeSet<Key>,
+    /// Keys whose row in a file of changes can't be used: the day that an earlier one named does not count any more.
+    pub(crate) undue: BTreeSet<Key>,
     /// Of which records of files of changes something could not be used that may be mended elsewhere.
     pub(crate) to_mend: BTreeSet<Key>,
     /// Keys that were asked for and that neither the job nor its source knows.

@@ -196,6 +196,7 @@ impl<'a> Inputs<'a> {
             index,
             now,
             first: context.missed_since(now),
+            copies: restored_state::copies(store)?,
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
@@ -294,10 +295,16 @@ impl<'a> Inputs<'a> {
             *overtaken = comparison.overtaken(&self.index)?;
         }
         *copies = found;
-        let undoing = match found {
+        let mut undoing = match found {
             0 => 0,
             _ => comparison.hold(guarded, overtaken)?,
         };
+        // A later file, which the state does not know any more, may have said that they stay.
+        if found > self.state.copies_read && !self.reads_anew() {
+            let held = guarded.held.len();
+            guarded.hold(|change| (change.leaves() && !change.is_approved()).then_some(HoldReason::OldStatement));
+            undoing += guarded.held.len() - held;
+        }
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
             held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
@@ -392,6 +399,11 @@ impl<'a> Inputs<'a> {
         Ok([taken_back, unprotected].into_iter().chain(of_service).flatten().collect())
     }
 
+    /// Whether what it reads was not read before.
+    fn reads_anew(&self) -> bool {
+        self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)
+    }
+
     /// Puts the plan together.
     fn assemble(
         self,
@@ -400,6 +412,7 @@ impl<'a> Inputs<'a> {
         leaving: Leaving,
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
+        let reads_anew = self.reads_anew();
         let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
             judgement;
         let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
@@ -455,6 +468,7 @@ impl<'a> Inputs<'a> {
             updates: StateUpdates {
                 mapping_settled,
                 copies: Some(copies),
+                copies_read: reads_anew.then_some(copies),
                 settled: classified.settled,
                 waiting,
                 forgotten: leavers.forgotten,

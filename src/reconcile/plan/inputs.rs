@@ -23,6 +23,7 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
+use crate::reconcile::restored_state;
 use crate::record::{Action, Field, Key, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
@@ -87,7 +88,7 @@ impl<'a> Inputs<'a> {
         rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
-        let decisions = outdated::decided(job, &written, mirror, store, filter)?;
+        let decisions = outdated::decided(job, &written, mirror, (store, restored_state::copies(store)?), filter)?;
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
@@ -143,7 +144,9 @@ impl<'a> Inputs<'a> {
     pub(super) fn too_few_records(&self) -> Option<Block> {
         // A row of a file of changes that says that its person is gone is what such a file is for.
         let left = if self.job().mode == Mode::Changes { self.statements } else { 0 };
-        let (records, least) = (self.records() + left, self.job().limits.min_records);
+        // So is one that has only people who begin later.
+        let early = self.rows.early_keys().count() as u64;
+        let (records, least) = (self.records() + left + early, self.job().limits.min_records);
         (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
     }
 
@@ -332,6 +335,7 @@ impl<'a> Inputs<'a> {
                 unknown,
                 later: self.rows.later.begun,
                 later_ended: self.rows.later.ended,
+                undue: self.rows.later.undue,
                 ..updates
             },
             doubt: self.lag.reason,

@@ -64,6 +64,18 @@ fn first_two(text: &str) -> [Option<char>; 2] {
     [bare.next(), bare.next()]
 }
 
+/// How a text is put together: runs of digits, of letters, and all other characters. `E00030` and `E7` are alike in that.
+fn shape(text: &str) -> String {
+    let kind = |sign: char| match sign {
+        _ if sign.is_numeric() => '0',
+        _ if sign.is_alphabetic() => 'a',
+        _ => sign,
+    };
+    let mut kinds: Vec<char> = text.trim().chars().map(kind).collect();
+    kinds.dedup();
+    kinds.into_iter().collect()
+}
+
 /// Why a read of another file than the one that was begun proves nothing.
 pub(super) const CHANGED: &str = "the file changed while it was read";
 
@@ -211,8 +223,9 @@ impl Walk {
         if cells.len() != names.len() || !self.starts.contains(&first_two(cells.get(0).unwrap_or_default())) {
             return Ok(false);
         }
-        let in_place = cells.iter().zip(names).filter(|(cell, name)| is_alike(cell, name)).count();
-        if in_place == names.len() {
+        let is_nameless = |cell: &str, name: &str| bare(cell).chain(bare(name)).next().is_none();
+        let mut pairs = cells.iter().zip(names);
+        if pairs.all(|(cell, name)| is_alike(cell, name) || is_nameless(cell, name)) {
             return Ok(true);
         }
         let begins = |cell: &str| names.iter().any(|name| is_alike(cell, name));
@@ -241,7 +254,7 @@ impl Walk {
         if mark.breaks > ROW_BREAKS_MAX {
             return whole(RowDefect::LongRow { lines: mark.breaks + 1 });
         }
-        if mark.breaks > 0 && cells.iter().any(|cell| self.swallowed(cell)) {
+        if mark.breaks > 0 && (0..cells.len()).any(|at| self.swallowed(cells, at)) {
             return whole(RowDefect::RowsInCell);
         }
         if cells.len() != self.columns.len() {
@@ -279,13 +292,19 @@ impl Walk {
     }
 
     /// Whether a cell looks like rows in quotes: a lone quote here and another in the same column further down leave no
-    /// other trace. It then holds as many delimiters as the rows that its line ends ended. Not asked of narrow files,
-    /// where an address looks like that.
-    fn swallowed(&self, cell: &str) -> bool {
-        let count = |wanted: u8| cell.bytes().filter(|byte| *byte == wanted).count();
-        let ends = count(b'\n').max(count(b'\r'));
-        let wide = self.columns.len() >= WIDE;
-        wide && ends > 0 && count(self.delimiter) == ends * (self.columns.len() - 1)
+    /// other trace. One of its lines then has the delimiters of a row, or its first and last line together have, each as many as its
+    /// column leaves to it. An address may look like that in a narrow file, so there the line must begin as the row itself does.
+    fn swallowed(&self, cells: &StringRecord, at: usize) -> bool {
+        let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
+        let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
+        let begins = |text: &str| text.split(char::from(self.delimiter)).next().map(shape).unwrap_or_default();
+        let is_wide = self.columns.len() >= WIDE;
+        let own = begins(cells.get(0).and_then(|cell| cell.lines().next()).unwrap_or_default());
+        let is_row = |line: &str| is_wide || begins(line) == own;
+        let mut lines = cell.split(['\n', '\r']);
+        let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
+        let are_halves = count(last) == at && count(first) + at == others;
+        are_halves && is_row(last) || lines.any(|line| count(line) == others && is_row(line))
     }
 
     /// After how many bytes a row that has not ended is given up.

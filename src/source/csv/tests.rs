@@ -209,11 +209,18 @@ fn fault_91_a_row_without_end_stops_the_read_in_constant_memory() {
 
 #[test]
 fn law_1_rows_between_two_stray_quotes_are_missed() {
-    let header = "No;Name;a;b;c\n";
-    for (rows, visited, rejected) in [
-        ("1;\"Jo;x;y;z\n2;\";x;y;z\n3;Cy;x;y;z\n", 1, Some(2)),
-        ("1;\"Jo;x;y;z\n2;Al;x;y;z\n3;\";x;y;z\n", 0, Some(2)),
-        ("1;\"Jo; Ann\nLee\";x;y;z\n3;Cy;x;y;z\n", 2, None),
+    let (wide, narrow) = ("No;Name;a;b;c\n", "No;Name;Mail\n");
+    for (header, rows, visited, rejected) in [
+        (wide, "1;\"Jo;x;y;z\n2;\";x;y;z\n3;Cy;x;y;z\n", 1, Some(2)),
+        (wide, "1;\"Jo;x;y;z\n2;Al;x;y;z\n3;\";x;y;z\n", 0, Some(2)),
+        (wide, "1;\"Jo;x;y;z\n\n2;\";x;y;z\n3;Cy;x;y;z\n", 1, Some(2)),
+        (wide, "1;\"Jo;x;y;z\n2;Al;x\n3;\";x;y;z\n", 0, Some(2)),
+        (wide, "1;\"Jo; Ann\nLee\";x;y;z\n3;Cy;x;y;z\n", 2, None),
+        (narrow, "1;\"Jo;x\n2;Al;x\n3;Bo\";x\n", 0, Some(2)),
+        (narrow, "1;\"Jo;x\n2;Bo\";x\n3;Cy;x\n", 1, Some(2)),
+        (narrow, "\"1;Jo;x\n2\";Bo;x\n3;Cy;x\n", 1, Some(2)),
+        (narrow, "1;Jo;\"x\n2;Bo;x\"\n3;Cy;x\n", 1, Some(2)),
+        (narrow, "1;\"Main St; left\nBern; CH\";x\n3;Cy;x\n", 2, None),
     ] {
         let (seen, read) = read_bytes(format!("{header}{rows}")).unwrap();
         assert_eq!((seen.len(), read.rejected.first().and_then(|it| it.line)), (visited, rejected), "{rows}");
@@ -362,7 +369,9 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn what_a_writer_wrote_comes_back(cells in prop::collection::vec(("[a-z0-9 ,;\"\n]{1,6}x", "\\PC{0,9}"), 0..12)) {
+    fn what_a_writer_wrote_comes_back(cells in prop::collection::vec(("[a-z0-9 ,;\"\n]{1,6}x", "\\PC{0,9}"), 0..9)) {
+        // A cell that may be rows in quotes is not believed.
+        prop_assume!(!cells.iter().any(|(no, _)| no.contains(',') && no.contains('\n')));
         let mut writer = ::csv::Writer::from_writer(Vec::new());
         writer.write_record(["No", "Name"]).unwrap();
         cells.iter().for_each(|(no, name)| writer.write_record([no, name]).unwrap());

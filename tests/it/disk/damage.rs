@@ -23,7 +23,7 @@ fn wanted() -> String {
 }
 
 /// Copies a folder with all that is in it.
-fn copy(from: &Path, to: &Path) {
+pub(super) fn copy(from: &Path, to: &Path) {
     fs::create_dir(to).unwrap();
     fs::set_permissions(to, Permissions::from_mode(0o700)).unwrap();
     for entry in fs::read_dir(from).unwrap() {
@@ -34,7 +34,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 /// Puts back the state as it was laid aside.
-fn restore(world: &World, aside: &Path) {
+pub(super) fn restore(world: &World, aside: &Path) {
     fs::remove_dir_all(world.state()).unwrap();
     copy(aside, &world.state());
 }

@@ -4,4 +4,5 @@ mod damage;
 pub(crate) mod full;
 mod power;
 mod releases;
+mod restored;
 mod upkeep;

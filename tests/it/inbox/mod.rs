@@ -7,6 +7,7 @@ mod open;
 mod overdue;
 mod refused;
 mod reports;
+mod said_once;
 mod settling;
 mod waiting;
 

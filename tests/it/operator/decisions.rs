@@ -77,7 +77,7 @@ fn an_approval_is_of_a_change_as_it_was_shown_and_void_where_the_service_holds_s
                 assert_eq!(world.held_as(1).unwrap()["title"], title, "{what}");
                 if round == 0 {
                     let told = world.run(&["explain", "staff", "P00001"]).expect(0).out;
-                    assert!(told.contains("changed at the service since it was approved"), "{what}: {told}");
+                    assert!(told.contains("changed since it was approved"), "{what}: {told}");
                 }
             }
             world.run(&["approve", "staff", "P00001"]).expect(0);

@@ -1,0 +1,106 @@
+//! A state that was laid back: what it knows of leavers and approvals is of another time.
+
+use std::fs;
+use std::path::PathBuf;
+
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
+
+use super::damage::{copy, restore};
+use crate::inbox::{Inbox, inbox_of};
+use crate::support::config::OfAFolder;
+use crate::support::{Config, HEADER, World, people, row};
+
+const DAY: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n";
+
+fn clock() -> Clock {
+    Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap())
+}
+
+fn aside(world: &World) -> PathBuf {
+    let aside = world.dir().join("aside");
+    copy(&world.state(), &aside);
+    aside
+}
+
+#[test]
+fn law_1_fault_16_in_a_state_that_was_laid_back_a_grace_begins_anew() {
+    for part in ["all", "the store alone"] {
+        let clock = clock();
+        let world = World::at(&clock, Config::rest(DAY).in_a_folder(OfAFolder::Damage));
+        let removed = |text: String, hours: i64| {
+            clock.advance(SignedDuration::from_hours(hours));
+            world.csv(text);
+            world.sync_at(&clock).counts.deleted
+        };
+        assert_eq!([removed(people(1..31), 0), removed(people(1..30), 1)], [0, 0]);
+        let aside = aside(&world);
+        assert_eq!([removed(people(1..31), 1), removed(people(1..31), 72)], [0, 0], "they are back");
+        if part == "all" {
+            restore(&world, &aside);
+        } else {
+            for name in ["store", "commits"] {
+                let (old, now) = (aside.join(name), world.state().join(name));
+                if now.is_dir() {
+                    fs::remove_dir_all(&now).unwrap()
+                } else {
+                    fs::remove_file(&now).unwrap()
+                }
+                if old.is_dir() { copy(&old, &now) } else { fs::copy(&old, &now).map(|_| ()).unwrap() }
+            }
+        }
+        assert_eq!(removed(people(1..30), 1), 0, "{part}: a single read misses them");
+        assert_eq!(removed(people(1..30), 23), 0, "{part}");
+        assert_eq!(removed(people(1..30) + "\n", 2), 1, "{part}");
+    }
+}
+
+#[test]
+fn fault_16_an_approval_that_a_state_has_which_was_laid_back_is_asked_for_again() {
+    let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = World::synced(Config::rest(leave).in_a_folder(OfAFolder::Damage), 30);
+    let few = people(1..26);
+    assert_eq!(world.sync_of(&few).expect(4).writes(), (0, 0, 0));
+    world.run(&["approve", "staff"]).expect(0);
+    let aside = aside(&world);
+    world.sync_of(people(1..31)).expect(0);
+    restore(&world, &aside);
+    let ran = world.sync_of(&few).expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(5)), "{ran:?}");
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync_of(&few).expect(0).writes(), (0, 0, 5));
+}
+
+#[test]
+fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_an_inbox() {
+    let clock = clock();
+    let source = "settle = \"0s\"\n".into();
+    let job = "active_until = \"{{ end }}\"\n";
+    let config = Config { job: Config::default().job + job, source, rest: DAY.into(), ..Config::default() };
+    let world = inbox_of(World::at(&clock, config.in_a_folder(OfAFolder::Damage)));
+    let header = HEADER.trim_end().to_owned() + ",End\n";
+    let dated = |number, end: &str| format!("{},{end}\n", row(number, "Clerk").trim_end());
+    let file = |end: &str| {
+        let rows: String = (1..31).map(|number| dated(number, "")).collect();
+        header.clone() + &rows + &dated(31, end)
+    };
+    let removed = |hours: i64| {
+        clock.advance(SignedDuration::from_hours(hours));
+        world.sync_at(&clock).counts.deleted
+    };
+    Inbox(&world).drop("a.csv", file("2027-03-05"));
+    assert_eq!(removed(0), 0);
+    let aside = aside(&world);
+    Inbox(&world).drop("b.csv", file("2028-03-05"));
+    assert_eq!([removed(1), removed(96)], [0, 0], "their last day is another by now");
+    restore(&world, &aside);
+    for _ in 0..2 {
+        let report = world.sync_at(&clock);
+        assert_eq!((report.counts.deleted, report.counts.held), (0, 1), "{report:?}");
+        assert!(report.reasons.iter().any(|reason| reason.contains("laid back")), "{report:?}");
+    }
+    Inbox(&world).drop("c.csv", file("2028-03-05"));
+    assert_eq!((removed(1), removed(1), world.staff().len()), (0, 0, 31));
+    Inbox(&world).drop("d.csv", file("2027-03-06"));
+    assert_eq!(removed(1), 1, "a newer file may say so");
+}
