@@ -334,6 +334,8 @@ mod tests {
             OtherRowUnusable,
             RowsDiffer { lines: text() },
             NoLocation,
+            NoLocationId { id: 7 },
+            NoEmail,
             SeveralLocations,
         ]
     }

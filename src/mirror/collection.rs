@@ -48,7 +48,10 @@ impl PullSet {
 
     pub(super) fn locations(&self) -> bool {
         let is_place = |kind: FieldKind| matches!(kind, FieldKind::Location | FieldKind::Places);
-        self.fields.iter().any(|field| self.target.field(field).is_some_and(|field| is_place(field.kind)))
+        let names_places = |field: &String| {
+            field == Target::ROAMING || self.target.field(field).is_some_and(|field| is_place(field.kind))
+        };
+        self.fields.iter().any(names_places)
     }
 }
 
@@ -109,6 +112,9 @@ pub struct Locations {
     /// The ids of those whose name is there once.
     #[serde(default)]
     ids: BTreeMap<String, RemoteId>,
+    /// The ids of all.
+    #[serde(default)]
+    all: BTreeSet<RemoteId>,
 }
 
 impl Locations {
@@ -120,12 +126,19 @@ impl Locations {
         }
         let once = |location: &Location| Some((location.name.clone()?, location.id));
         let ids = locations.iter().filter_map(once).filter(|(name, _)| names.get(name) == Some(&1)).collect();
-        Self { names: Some(names), ids }
+        let all = locations.iter().map(|location| location.id).collect();
+        Self { names: Some(names), ids, all }
     }
 
     /// The id of a location whose name is there once.
     pub fn id(&self, name: &str) -> Option<RemoteId> {
         self.ids.get(name).copied()
+    }
+
+    /// What is wrong with `id` as that of a location; `None` where the service has it, or was not asked.
+    pub fn id_fault(&self, id: i32) -> Option<RowDefect> {
+        let is_known = self.names.is_none() || self.all.iter().any(|known| known.get() == id);
+        (!is_known).then_some(RowDefect::NoLocationId { id })
     }
 
     /// What is wrong with `name` as a location; `None` where the service has exactly one of it, or was not asked.

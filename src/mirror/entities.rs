@@ -50,6 +50,11 @@ impl Mirror {
         }
     }
 
+    /// The entity of someone who is known; none where the service does not have it, or has another person under its id.
+    pub fn person(&self, store: &Store, known: &SyncedRecord) -> Result<Option<Entity>, store::Error> {
+        Ok(self.get(store, known.id)?.filter(|entity| !known.is_of_another(&entity.created)))
+    }
+
     /// Says that an entity is among those that are read next.
     pub fn will_get(&self, next: &mut NextReads, id: RemoteId) {
         if !self.found.contains_key(&id) {

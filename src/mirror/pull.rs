@@ -216,11 +216,7 @@ impl Mirror {
             known += 1;
             match self.get(store, before.id)?.filter(|_| listed.contains(&before.id)) {
                 None => missing += 1,
-                Some(now) => {
-                    others += u64::from(
-                        !before.created.is_empty() && !now.created.is_empty() && before.created != now.created,
-                    )
-                }
+                Some(now) => others += u64::from(before.is_of_another(&now.created)),
             }
         }
         if others > 0 || missing * 2 > known { Err(ErrorKind::Strangers { known, missing, others }) } else { Ok(()) }

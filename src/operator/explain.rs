@@ -200,7 +200,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     let mirror = mirrors.as_ref().map(|mirrors| mirrors.of(job.mapping.target));
     let known = SyncedRecord::get(store, &job.name, key)?;
     let entity = match (mirror, &known) {
-        (Some(mirror), Some(known)) => mirror.get(store, known.id)?,
+        (Some(mirror), Some(known)) => mirror.person(store, known)?,
         _ => None,
     };
     let state = JobState::load(store, &job.name)?;

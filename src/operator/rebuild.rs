@@ -10,7 +10,7 @@
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
 //! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
 //!
-//! Rejected: telling the operator to drop the last files again. Until they do, nobody begins or leaves, and each run ends as done.
+//! Rejected: telling the operator to drop the last files again. Until they do, no one begins or leaves, and each run ends as done.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -50,7 +50,7 @@ pub struct Rebuilt {
     pub waiting: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
-    /// Approvals, which are not, but for those of jobs that read files of changes.
+    /// Approvals, which are not kept, except those of jobs that read files of changes.
     pub approvals: u64,
     /// Creates of unknown fate, which are kept to be looked up.
     pub unknown: u64,

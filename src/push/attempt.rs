@@ -476,8 +476,7 @@ fn squeezed(text: &str) -> String {
 /// Why an entity is not the one that the record was: the service made it at another time.
 fn another_person(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> {
     // An entity that was created again at the service, and matched again, has another id.
-    let before = &known.filter(|known| known.id == now.id)?.created;
-    let other = !before.is_empty() && !now.created.is_empty() && *before != now.created;
+    let other = known.is_some_and(|known| known.id == now.id && known.is_of_another(&now.created));
     other.then(|| {
         format!("id {} was made at another time than the person of this record: they are different people", now.id)
     })

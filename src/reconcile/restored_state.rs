@@ -138,7 +138,7 @@ impl Comparison<'_> {
 
     /// Whether the service holds something else than was last confirmed, in a field that the job owns and that answers show.
     fn is_overtaken(&self, known: &SyncedRecord) -> Result<bool, store::Error> {
-        let Some(entity) = self.mirror.get(self.store, known.id)? else { return Ok(true) };
+        let Some(entity) = self.mirror.person(self.store, known)? else { return Ok(true) };
         let is_shown = |field: &&Field| {
             !matches!(field.kind, FieldKind::Photo | FieldKind::Ids) && !self.job.seed_only.contains(&field.name)
         };

@@ -1,4 +1,5 @@
-//! Dropping what has grown too old, at the end of a sync.
+//! Dropping what has grown too old, at the end of a sync. What is dropped can't be had again, so its age goes by the earlier clock of
+//! the two, this machine's and the service's.
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -14,7 +15,7 @@ const EVERY: SignedDuration = SignedDuration::from_hours(24);
 pub(crate) fn apply(context: &Context<'_>) -> Result<(), store::Error> {
     cleanup::sweep(context);
     let retention = context.config.retention;
-    let now = context.clock.now();
+    let now = context.now_for_leavers();
     let applied: Option<Timestamp> = context.store.meta(MetaKey::Retention)?;
     let at_once = retention.before_images.is_zero() || retention.runs.is_zero();
     if !at_once && applied.is_some_and(|applied| now.duration_since(applied).abs() < EVERY) {

@@ -109,6 +109,10 @@ pub enum RowDefect {
     RowsDiffer { lines: String },
     #[error("the service has no location of that name; `rosterd check` lists its locations")]
     NoLocation,
+    #[error("the service has no location of the id {id}; `rosterd api location.list` shows their ids")]
+    NoLocationId { id: i32 },
+    #[error("this is no email address")]
+    NoEmail,
     #[error("the service has several locations of that name; rename one there")]
     SeveralLocations,
     /// What only administrators meet.

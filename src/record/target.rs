@@ -42,7 +42,7 @@ const STAFF: &[FieldRow] = &[
     ("location", "location", FieldKind::Location, false, false),
     ("roletype", "role_types", FieldKind::Names, false, false),
     ("globalroaming", "globalroaming", FieldKind::Flag, false, false),
-    ("globalroaming_locations", "globalroaming_locations", FieldKind::Ids, false, false),
+    (Target::ROAMING, Target::ROAMING, FieldKind::Ids, false, false),
     (Target::PHOTO, "photo", FieldKind::Photo, false, false),
 ];
 
@@ -109,6 +109,8 @@ impl Target {
     /// The field of an employee that holds the mark of their photo.
     pub const PHOTO: &'static str = "photo";
 
+    /// The field of an employee that holds the ids of the locations where they roam.
+    pub const ROAMING: &'static str = "globalroaming_locations";
     /// The field of a person that holds their email address.
     pub const EMAIL: &'static str = "email";
     /// The field that holds a name.

@@ -74,7 +74,7 @@ pub struct Gone {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offered: Option<JobName>,
     /// How many copies of the state had been laid back by then. A later copy did not see who was there in between, so in it the grace
-    /// begins anew.
+    /// begins again.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub copies: u64,
 }
@@ -101,6 +101,11 @@ impl SyncedRecord {
             borrowed: false,
             overtaken: false,
         }
+    }
+
+    /// Whether the entity that now has the id is another person's: the service `created` it at another time.
+    pub fn is_of_another(&self, created: &str) -> bool {
+        !self.created.is_empty() && !created.is_empty() && self.created != created
     }
 
     /// Whether the remote `value` of a field means what this job wants: equal by kind, or what the service made of just

@@ -280,8 +280,13 @@ pub(crate) fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     }
 }
 
-/// Writes a file, whole or not at all, for its owner only.
+/// Writes a file, whole or not at all, for its owner only. A plan replaces nothing but another plan: its name may be a slip.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
+    let is_plan = |bytes: &[u8]| PlanFile::decode(bytes).is_ok();
+    if path.is_file() && is_plan(bytes) && !read(path).is_ok_and(|old| is_plan(&old)) {
+        let words = format!("{} is there already and is no plan file; nothing was written over it", path.display());
+        return Err(Failure::usage(Message(words)).hint("name another file"));
+    }
     let written = disk::replace(path, bytes);
     written.map_err(|error| Failure::failed(Message(format!("{} could not be written: {error}", path.display()))))
 }

@@ -34,8 +34,8 @@ pub(crate) struct RevertContext<'a> {
 /// What one run did to one record.
 pub(crate) struct InverseChange {
     id: Option<RemoteId>,
-    made: bool,
-    removed: bool,
+    pub(super) made: bool,
+    pub(super) removed: bool,
     /// Before its first change of a field, and after its last; none where the values were dropped.
     fields: BTreeMap<String, Option<(Value, Value)>>,
 }

@@ -6,7 +6,11 @@
 //!   approved.
 //! - The source still wants what is undone. The wish with which it would do it again counts as rejected from the very
 //!   commit that puts the undoing on disk as sent: it stays so until the record changes.
-//! - What is held stays held, whatever syncs run in between, until a person approves or rejects it; the next sync sends it.
+//! - What is held stays held, whatever syncs run in between, until a person approves or rejects it, or its person is there no more;
+//!   the next sync sends it.
+//! - Who was removed can't be put back. Undoing the run that removed them takes back the rejection that keeps them out, if there is one.
+//! - No one gets a value of `match_on` back that someone else has by now: that is held (law 6).
+//! - A membership that was made in the place of another is not ended alone: its person would belong to no organization.
 //!
 //! Rejected: to let the source's next run find the undone fields by itself. It would take them for edits made at the
 //! service, and write them again.
@@ -17,7 +21,8 @@ use std::slice;
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::Job;
 use crate::history::{Audit, RunHistory, acting_user};
-use crate::plan::{Change, Guarded, Held, HoldReason, Judged as _, Writes, guard};
+use crate::mirror::Mirror;
+use crate::plan::{Change, Guarded, Held, HoldReason, Judged as _, Verdict, Writes, guard, match_hash};
 use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
@@ -39,8 +44,8 @@ use crate::reconcile::report::log;
 use crate::reconcile::run_job::{PartRun, send};
 use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{account, pause};
-use crate::record::{Action, Field, Key};
-use crate::snapshot::Index;
+use crate::record::{Action, Field, Key, Target};
+use crate::snapshot::{Index, Owner};
 use crate::store::{Batch, Store};
 use crate::text::counted;
 
@@ -169,8 +174,21 @@ fn judged(
     let protection = protection(context);
     let ground = RevertContext { job, store, mirror, mapped: &mapped, protection: &protection };
     let (mut changes, mut untouched) = (Vec::new(), Vec::new());
-    for (key, takeback) in InverseChange::of(&story.changes) {
-        changes.extend(takeback.change(&key, &ground, &mut untouched)?);
+    let takebacks = InverseChange::of(&story.changes);
+    let member = |key: &Key| {
+        key.split_membership().filter(|_| job.mapping.target == Target::Membership).map(|(member, _)| member)
+    };
+    let moved: BTreeSet<Key> =
+        takebacks.iter().filter(|(_, takeback)| takeback.removed).filter_map(|(key, _)| member(key)).collect();
+    for (key, takeback) in &takebacks {
+        if takeback.made && !takeback.removed && member(key).is_some_and(|member| moved.contains(&member)) {
+            let reason =
+                "took the place of a membership that the run ended; correct the source, and a sync moves them back"
+                    .to_owned();
+            untouched.push(NotReverted { key: key.clone(), field: None, reason });
+            continue;
+        }
+        changes.extend(takeback.change(key, &ground, &mut untouched)?);
     }
     let index = Index::load(store, &job.name)?;
     let (base, lately) = left_lately(context, job.mapping.target, &job.name, &index)?;
@@ -180,11 +198,48 @@ fn judged(
     let made = guarded.go.extract_if(.., |change| !change.approved && change.wish.action == Action::Delete);
     let reason = HoldReason::MadeByRun;
     guarded.held.extend(made.map(|change| Held::change(change, &reason)));
+    let taken = taken(job, store, mirror, &guarded.go)?;
+    guarded.hold(|change| taken.get(&change.key).cloned().filter(|_| !change.approved));
     for held in &mut guarded.held {
         let reason = Box::new(held.reason.clone());
         held.reason = HoldReason::Undoing { run: story.run, reason };
     }
     Ok((guarded, untouched))
+}
+
+/// Who would get a value back that people are matched by and that someone else at the service has by now, and which.
+fn taken(job: &Job, store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap<Key, HoldReason>, Error> {
+    let mut given: BTreeMap<(&str, u64), Vec<&Change>> = BTreeMap::new();
+    for change in changes {
+        for field in job.match_on.iter().filter(|field| change.fields.contains_key(field.as_str())) {
+            let value = match_hash(&change.wish.fields, field).map(|hash| (field.as_str(), hash));
+            value.into_iter().for_each(|value| given.entry(value).or_default().push(change));
+        }
+    }
+    let mut found = Vec::new();
+    if given.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    mirror.each(store, |entity| {
+        for field in &job.match_on {
+            let hash = match_hash(&entity.fields, field);
+            for change in hash.and_then(|hash| given.get(&(field.as_str(), hash))).into_iter().flatten() {
+                if change.wish.id != Some(entity.id) {
+                    found.push((change.key.clone(), field.to_string(), entity.id));
+                }
+            }
+        }
+    })?;
+    let mut taken = BTreeMap::new();
+    for (key, field, id) in found {
+        let reason = match Owner::of(store, job.mapping.target, id)? {
+            Some(owner) if owner.job == job.name => HoldReason::ValueOfKey { field, key: owner.key.to_string() },
+            Some(owner) => HoldReason::ValueOfJob { field, key: owner.key.to_string(), job: owner.job.to_string() },
+            None => HoldReason::ValueOfEntity { field, one: job.mapping.target.noun().to_owned(), id },
+        };
+        taken.insert(key, reason);
+    }
+    Ok(taken)
 }
 
 /// The wishes with which the source would do again what is undone, by key: what the next run would want over a service that
@@ -252,6 +307,12 @@ fn enqueue(
     for held in &guarded.held {
         let row = PendingApproval::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));
         held::add(&mut batch, &job.name, &held.key, &row, &mut state);
+    }
+    for removed in story.changes.iter().filter(|changed| changed.action == Action::Delete) {
+        let decided = queue::DECISIONS.get(context.store, &job.name, &removed.key)?;
+        if decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Rejected(_))) {
+            queue::DECISIONS.remove(&mut batch, &job.name, &removed.key);
+        }
     }
     state.put(&mut batch, &job.name);
     context.store.commit(batch)?;

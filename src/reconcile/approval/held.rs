@@ -13,6 +13,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::KeptRecord;
 use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata};
+use crate::snapshot::SyncedRecord;
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -162,6 +163,16 @@ pub(crate) fn replace(
             kept.insert(key, held);
         }
     })?;
+    // What takes back a run ends with its person.
+    let ids = kept
+        .iter()
+        .filter(|(_, held)| held.undo.is_some())
+        .filter_map(|(key, held)| Some((key.clone(), held.change.as_ref()?.id?)));
+    for (key, id) in ids.collect::<Vec<_>>() {
+        if SyncedRecord::get(store, job, &key)?.is_none_or(|known| known.id != id) {
+            kept.remove(&key);
+        }
+    }
     let mut now: BTreeMap<&Key, &Held<Outline>> = BTreeMap::new();
     now.extend(prepared.held.iter().map(|held| (&held.key, held)));
     let after = |key: &Key| match now.get(key) {

@@ -17,8 +17,8 @@ use crate::store::Store;
 pub(crate) struct Decisions {
     /// What counts.
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
-    /// Those who changed at the service since the change was shown that a person approved, with what they are now; and those of whom
-    /// an older state knows that they were approved.
+    /// Those who changed at the service since the change was shown that a person approved, with what they are now; and those
+    /// that an older state knows as approved.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
     /// Those whose verdict does not say who their record is.
     pub(crate) unasked: BTreeSet<Key>,

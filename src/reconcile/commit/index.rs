@@ -90,7 +90,7 @@ fn along<'a, T>(rows: &mut Peekable<impl Iterator<Item = (&'a str, T)>>, key: &s
 /// Whether the service holds all that was last sent, or what it makes of that.
 fn is_as_wanted(store: &Store, job: &Job, mirror: &Mirror, fields: &[Field], key: &Key) -> Result<bool, store::Error> {
     let Some(known) = SyncedRecord::get(store, &job.name, key)? else { return Ok(true) };
-    let Some(entity) = mirror.get(store, known.id)? else { return Ok(false) };
+    let Some(entity) = mirror.person(store, &known)? else { return Ok(false) };
     let owned = fields.iter().filter(|field| !job.seed_only.contains(&field.name));
     Ok(owned.filter(|field| job.mapping.fields.contains_key(field.name.as_str())).all(|field| {
         let wanted = known.sent.get(&field.name).unwrap_or(&Value::Empty);

@@ -251,7 +251,7 @@ impl<'a> Classifier<'a> {
         let Some(known) = context.known(&context.candidates[at].key)? else {
             return self.claims.correlation(at, context);
         };
-        if let Some(entity) = context.mirror.get(context.store, known.id)? {
+        if let Some(entity) = context.mirror.person(context.store, &known)? {
             return Ok(Correlation::Mine { known, entity });
         }
         // They may have been created again there.

@@ -23,7 +23,7 @@ impl<'a> Fitting<'a> {
     /// (law 8). `line` is that of its row, if its source has lines.
     pub(crate) fn fit(&self, record: &mut Record, line: Option<u64>, bad_values: &mut Vec<Rejected>) -> Option<Fault> {
         loop {
-            let fault = location_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
+            let fault = value_fault(record, self.fields, self.mirror).or_else(|| tick(record, &self.checkboxes))?;
             let (field, reason) = fault;
             let is_optional = |found: &&Field| found.name == field && !found.required;
             let spoils_row = self.job.mapping.on_bad_value == OnBadValue::Row
@@ -51,7 +51,7 @@ pub(crate) type Fault = (String, RowDefect);
 /// Fits a record to what the service has; else the field that does not fit, and why.
 pub(crate) fn fit(record: &mut Record, fields: &[Field], mirror: &Mirror) -> Result<Option<Fault>, Error> {
     let checkboxes = checkboxes(fields, mirror)?;
-    let fault = location_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
+    let fault = value_fault(record, fields, mirror).or_else(|| tick(record, &checkboxes));
     Ok(fault)
 }
 
@@ -80,9 +80,13 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<Fault> {
     None
 }
 
-/// A location that the service does not have, or has twice.
-fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fault> {
+/// A location that the service does not have, or has twice; a further email that is none, for which it would refuse the whole person.
+fn value_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fault> {
     let fault = |name: &str| mirror.locations().fault(name);
+    let is_email = |text: &str| {
+        let halves = text.split_once('@').filter(|_| !text.contains(char::is_whitespace));
+        halves.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
+    };
     fields.iter().find_map(|field| {
         let value = || record.fields.get(&field.name);
         let reason = match field.kind {
@@ -91,6 +95,12 @@ fn location_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<
                 Value::List(names) => names.iter().find_map(|name| fault(name))?,
                 _ => return None,
             },
+            FieldKind::Ids if field.name == Target::ROAMING => match value()? {
+                Value::Ids(ids) => ids.iter().find_map(|id| mirror.locations().id_fault(*id))?,
+                _ => return None,
+            },
+            FieldKind::Email if field.name != Target::EMAIL => Some(RowDefect::NoEmail)
+                .filter(|_| value().and_then(Value::as_text).is_some_and(|text| !is_email(text)))?,
             _ => return None,
         };
         Some((field.name.to_string(), reason))

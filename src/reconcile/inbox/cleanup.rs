@@ -93,7 +93,7 @@ pub(crate) fn sweep(context: &Context<'_>) {
             continue;
         }
         let job = job.name.as_str();
-        let Swept { removed, left } = folder.sweep(inbox.kept, context.clock.now());
+        let Swept { removed, left } = folder.sweep(inbox.kept, context.now_for_leavers());
         if removed > 0 {
             tracing::info!(job, removed, "{job}: {removed} old files of the inbox were removed");
         }

@@ -201,7 +201,7 @@ impl LeaverDetector<'_> {
         if done {
             return Ok(None);
         }
-        let entity = self.mirror.get(self.store, known.id)?;
+        let entity = self.mirror.person(self.store, &known)?;
         if let Some(members) = &self.members {
             match entity.as_ref().map(|entity| members.standing(&known, entity)).transpose()? {
                 Some(Standing::OfAnother) => {

@@ -37,6 +37,8 @@ pub(super) struct Walk {
     doubts: Vec<String>,
     /// The lines on which the header stands again.
     headers: Vec<u64>,
+    /// The lines with nothing but zeros.
+    zeros: Vec<u64>,
     /// How the names of the columns begin.
     starts: Vec<[Option<char>; 2]>,
     stopped: bool,
@@ -52,6 +54,16 @@ const OTHER_HEADER_MIN: usize = 3;
 /// A text without case, blanks and signs.
 fn bare(text: &str) -> impl Iterator<Item = char> + '_ {
     text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+}
+
+/// Whether a row holds zeros and nothing else: what spreadsheets show for a cell that refers to an empty one.
+fn is_zeros(cells: &StringRecord) -> bool {
+    let mut zeros = 0;
+    cells.iter().all(|cell| {
+        let cell = cell.trim();
+        zeros += usize::from(cell == "0");
+        cell.is_empty() || cell == "0"
+    }) && zeros > 1
 }
 
 /// Whether a cell and the name of a column are alike.
@@ -103,6 +115,7 @@ impl Walk {
             rejected: Vec::new(),
             doubts,
             headers: Vec::new(),
+            zeros: Vec::new(),
             stopped: false,
             scratch: Vec::new(),
         }
@@ -166,6 +179,10 @@ impl Walk {
             self.headers.push(mark.line);
             return Ok(true);
         }
+        if is_zeros(row.cells_mut()) {
+            self.zeros.push(mark.line);
+            return Ok(true);
+        }
         row.finish(mark.line, &mut self.scratch);
         self.visited += 1;
         if visit(row).is_break() {
@@ -193,7 +210,13 @@ impl Walk {
     /// What is worth knowing of the rows besides.
     pub(super) fn notes(&self) -> Vec<String> {
         let note = |line: &u64| format!("the header stands again on line {line}; no person is made of it");
-        self.headers.iter().take(LINES_LISTED).map(note).collect()
+        let zeros = |line: &u64| {
+            format!(
+                "line {line} holds nothing but zeros, as cells do that refer to empty ones; no person is made of it"
+            )
+        };
+        let headers = self.headers.iter().take(LINES_LISTED).map(note);
+        headers.chain(self.zeros.iter().take(LINES_LISTED).map(zeros)).collect()
     }
 
     /// How many rows were visited, those that were not, and why the read proves nothing.

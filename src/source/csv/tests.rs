@@ -63,6 +63,10 @@ fn a_header_that_stands_again_is_no_person() {
     let note = |line: u64| format!("the header stands again on line {line}; no person is made of it");
     assert_eq!((read.rows, read.notes), (3, vec![note(3), note(5)]));
     assert!(read.incomplete.is_empty(), "{:?}", read.incomplete);
+    // Where exports end each line with a delimiter, and where cells refer to empty ones.
+    let (rows, read) = read_bytes("No,Name,\n1,Ana,\nNo,Name,\n0,0,\n0,,\n2,0,\n").unwrap();
+    assert_eq!(rows, ["2:1|Ana|", "5:0||", "6:2|0|"]);
+    assert_eq!(read.notes.len(), 2, "{:?}", read.notes);
 }
 
 /// What lies below it would be read under the names of other columns.

@@ -218,3 +218,19 @@ fn law_11_a_plan_shows_that_a_number_is_set_changed_or_cleared_and_the_number_on
     assert!(numbers.iter().all(|number| whole.to_string().contains(number)), "{whole}");
     assert_eq!(apply(&world).expect(0).writes(), (0, 3, 0));
 }
+
+#[test]
+fn a_plan_is_written_over_no_other_file() {
+    let world = World::of(Config::default());
+    world.csv(people(1..4));
+    let file = world.dir().join("list.csv");
+    std::fs::write(&file, people(1..4)).unwrap();
+    let out = file.to_str().unwrap();
+    let ran = world.run(&["plan", "--out", out]).expect(2);
+    assert!(ran.err.contains("is no plan file"), "{ran:?}");
+    assert_eq!(std::fs::read_to_string(&file).unwrap(), people(1..4));
+    std::fs::remove_file(&file).unwrap();
+    for _ in 0..2 {
+        world.run(&["plan", "--out", out]).expect(0);
+    }
+}

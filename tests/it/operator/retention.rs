@@ -1,6 +1,7 @@
 //! How long people's data is kept.
 
 use jiff::SignedDuration;
+use rosterd::clock::Clock;
 
 use crate::support::{Config, World, people, row};
 
@@ -60,4 +61,16 @@ fn a_negative_age_or_none_at_all_is_a_mistake() {
         let ran = world.run(&["status"]).expect(2);
         assert!(ran.err.contains("retention."), "{lines}: {ran:?}");
     }
+}
+
+/// Nothing of it can be had again.
+#[test]
+fn a_clock_that_is_a_year_ahead_drops_nothing() {
+    let world = World::of(Config::default());
+    world.sync_of(people(1..4)).expect(0);
+    let before = world.audit();
+    world.csv(people(1..3) + &row(3, "Baker"));
+    let ahead = Clock::fixed(Clock::system().now() + SignedDuration::from_hours(24 * 400));
+    assert_eq!(world.sync_at(&ahead).counts.updated, 1);
+    assert!(world.audit().starts_with(&before), "{}", world.audit());
 }

@@ -191,3 +191,46 @@ fn law_3_whatever_of_a_revert_was_under_way_when_it_broke_off_is_undone_in_the_e
         assert_eq!(told, 12, "{faults:?}: {events}");
     }
 }
+
+#[test]
+fn who_was_made_and_removed_by_a_revert_comes_back_where_the_removing_run_is_reverted() {
+    let world = World::of(Config::rest(FREE));
+    world.sync_of(people(1..6)).expect(0);
+    assert_eq!(world.sync_of(people(1..8)).expect(0).writes(), (2, 0, 0));
+    revert(&world, 2).expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 2));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "they stay out");
+    let shown = world.run(&["revert", "4"]).expect(3);
+    assert!(shown.out.contains("joins again by a sync"), "{shown:?}");
+    assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
+    world.expect_people(1..8);
+}
+
+#[test]
+fn law_6_no_one_gets_an_email_back_that_someone_else_has_by_now() {
+    let world = World::new(rosterd::sandbox::Options { accept_duplicates: true, ..Default::default() });
+    world.sync_of(people(1..6)).expect(0);
+    let moved = people(1..6).replace(&row(3, "Clerk"), "P00003,Person 3,new.3@example.com,Clerk\n");
+    assert_eq!(world.sync_of(&moved).expect(0).writes(), (0, 1, 0));
+    let email = row(3, "Clerk").split(',').nth(2).unwrap().to_owned();
+    let joined = format!("{moved}P00050,Cara New,{email},Clerk\n");
+    world.sync_of(&joined);
+    world.run(&["approve", "staff"]);
+    world.sync();
+    assert_eq!(world.held_as(50).unwrap()["email"], email.as_str());
+    let held = revert(&world, 2).expect(4).json();
+    assert_eq!(world.held_as(3).unwrap()["email"], "new.3@example.com", "{held}");
+}
+
+#[test]
+fn an_undoing_that_waits_ends_with_the_person_it_is_about() {
+    let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = World::of(Config::rest(leave));
+    world.sync_of(people(1..11)).expect(0);
+    assert_eq!(world.sync_of(people(1..12)).expect(0).writes(), (1, 0, 0));
+    revert(&world, 2).expect(4);
+    assert_eq!(world.sync_of(people(1..11)).expect(4).writes(), (0, 0, 1));
+    assert_eq!(world.sync_of(people(1..12)).expect(0).writes(), (1, 0, 0), "hired again");
+    assert_eq!(world.run(&["status", "--json"]).job()["held"], 0);
+}

@@ -44,3 +44,31 @@ fn a_field_that_the_service_never_shows_is_taken() {
     world.service().edit("staff", id, serde_json::json!({"onsite_status": "onsite"}));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "a movement is no reason to write");
 }
+
+/// The service refuses the whole person for one of them.
+#[test]
+fn law_8_a_further_value_that_the_service_can_not_take_keeps_no_one_out() {
+    let id = |world: &World| world.service().put("location", serde_json::json!({"name": "Auckland"}));
+    let mut world = World::default();
+    let known = id(&world);
+    world.reconfigure(|config| config.map("globalroaming_locations = \"{{ title }}\"\n"));
+    world.csv(people(1..3).replacen("Clerk", "999999", 1).replace("Clerk", &known.to_string()));
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (2, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("1 value could not be used"), "{ran:?}");
+}
+
+#[test]
+fn law_8_a_further_email_that_is_none_keeps_no_contractor_out() {
+    let config = Config {
+        target: "contractor".into(),
+        job: "key = \"{{ employee_no }}\"\nmatch_on = [\"service_provider_id\"]\n".into(),
+        map: "name = \"{{ name }}\"\nservice_provider_id = \"{{ employee_no }}\"\naltemail = \"{{ title }}\"\n".into(),
+        ..Config::default()
+    };
+    let world = World::of(config);
+    world.csv(people(1..4).replacen("Clerk", "kim at example.com", 1).replace("Clerk", "kim@example.com"));
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (3, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("1 value could not be used"), "{ran:?}");
+}

@@ -3,6 +3,7 @@
 use std::thread;
 
 use rosterd::sandbox::Options;
+use serde_json::json;
 
 use crate::support::{Config, World, people};
 
@@ -196,4 +197,26 @@ fn fault_26_a_service_that_is_not_there_fails_the_run_and_nothing_is_thought_sen
     assert_eq!((ran.job()["status"].as_str(), ran.writes()), (Some("failed"), (0, 0, 0)), "{ran:?}");
     assert!(ran.reason().contains("connect"), "{ran:?}");
     assert_eq!(world.sync().expect(1).writes(), (0, 0, 0));
+}
+
+/// The service was set back, and gave the ids of people that it lost to others.
+#[test]
+fn law_8_whose_id_is_another_person_s_by_now_is_made_again() {
+    let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = World::synced(Config::rest(leave), 10);
+    for (number, name) in [(9, "Zoe Walker"), (10, "Yann Moreau")] {
+        let id = world.held_as(number).unwrap()["id"].as_i64().unwrap();
+        let email = format!("{}@other.example", number);
+        let other = json!({"created": "2019-01-01T00:00:00+00:00", "name": name, "email": email, "employee_id": email});
+        world.service().edit("staff", id, other);
+    }
+    // One of the two leaves: the other person stays.
+    world.csv(people(1..10));
+    let plan = world.plan().expect(0).job();
+    assert_eq!((&plan["new"], plan["changes"].as_array().unwrap().len()), (&0.into(), 1), "{plan}");
+    assert_eq!(world.sync_of(people(1..10)).expect(0).writes(), (1, 0, 0));
+    let names: Vec<_> = world.staff().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names.len(), 11, "{names:?}");
+    assert!(names.contains(&"Zoe Walker".to_owned()) && names.contains(&"Person 9".to_owned()), "{names:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
