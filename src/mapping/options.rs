@@ -105,6 +105,13 @@ pub struct Options {
     pub time_zone: TimeZone,
 }
 
+impl Options {
+    /// Whether last days are read with years of two digits.
+    pub(crate) fn has_short_years(&self) -> bool {
+        self.active_until.as_ref().is_some_and(|template| template.contains("%y"))
+    }
+}
+
 #[cfg(any(test, fuzzing))]
 impl Options {
     /// Those of a test: employees of that key with these fields, and a look-up table of sites.

@@ -19,6 +19,14 @@ pub struct RowMetadata {
     /// The first day on which it comes to something else though it stays the same: the one after the last day that it names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Day>,
+    /// How many copies of the state had been laid back when a file of changes named that day: in a later copy, another file may have
+    /// named another one since.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub copies: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 impl RowMetadata {
@@ -66,7 +74,7 @@ mod tests {
 
     #[test]
     fn law_11_debug_shows_no_mark() {
-        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1"), due: None };
+        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1"), due: None, copies: 0 };
         assert_eq!(format!("{marks:?}"), "RowMetadata { .. }");
     }
 }

@@ -123,6 +123,7 @@ fn inbox(source: &Section<'_>, options: &Options) -> Option<inbox::Options> {
         kept: inbox::Options::KEPT,
         doubt: None,
         reads: inbox::Reads::default(),
+        others_wait: false,
         repeats: false,
     })
 }

@@ -7,7 +7,7 @@ use super::forgotten::Forgotten;
 use super::{beside, inbox};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{self, Audit, Decided};
+use crate::history::{self, Audit, AuditEvent, Decided};
 use crate::mirror;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
@@ -22,7 +22,8 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut forgotten = Forgotten::default();
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
-    forgotten.certificates = certificates(&store, jobs, &forgotten.ids)?;
+    let ids = forgotten.ids.iter().copied().chain(earlier_ids(&store, key)?).collect();
+    forgotten.certificates = certificates(&store, jobs, &ids)?;
     for (target, id) in owned(&store, key, &forgotten)? {
         batch.erase_entity(target, id);
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
@@ -78,6 +79,19 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
         forgotten.jobs.insert(job.root());
     }
     Ok(())
+}
+
+/// The ids that the audit files tell of: of someone who has left, the state knows none any more.
+fn earlier_ids(store: &Store, key: &Key) -> Result<BTreeSet<RemoteId>, ForgetError> {
+    let mut ids = BTreeSet::new();
+    let told = history::read(store.home(), |event| {
+        if let AuditEvent::Change(changed) = event
+            && changed.key.is_about(&changed.job, key)
+        {
+            ids.extend(changed.id);
+        }
+    });
+    told.map(|_| ids).map_err(ForgetError::Audit)
 }
 
 /// The keys of the certificates that these people hold, which are records of their own.

@@ -79,7 +79,11 @@ impl InverseChange {
             untouched.push(NotReverted { key: key.clone(), field: field.cloned(), reason: reason.to_owned() });
         };
         if self.removed {
-            leave(None, "was removed, which can't be undone; who is in the source joins again by a sync");
+            leave(
+                None,
+                "was removed, which can't be undone; who is in the source joins again by a sync, and by a file of changes that \
+                 names them",
+            );
             return Ok(None);
         }
         let known = SyncedRecord::get(store, &job.name, key)?;

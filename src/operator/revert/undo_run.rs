@@ -19,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use super::inverse::{InverseChange, NotReverted, RevertContext};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::history::{Audit, RunHistory, acting_user};
 use crate::mirror::Mirror;
 use crate::plan::{Change, Guarded, Held, HoldReason, Judged as _, Verdict, Writes, guard, match_hash};
@@ -308,10 +308,27 @@ fn enqueue(
         let row = PendingApproval::new(held.change.clone(), &held.reason, held.change.as_ref().map(undo));
         held::add(&mut batch, &job.name, &held.key, &row, &mut state);
     }
+    let mut is_lifted = false;
     for removed in story.changes.iter().filter(|changed| changed.action == Action::Delete) {
         let decided = queue::DECISIONS.get(context.store, &job.name, &removed.key)?;
         if decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Rejected(_))) {
             queue::DECISIONS.remove(&mut batch, &job.name, &removed.key);
+            is_lifted = true;
+        }
+    }
+    // No file that lies filed is read again by itself, nor one that is known.
+    let read_again = |state: &mut JobState| {
+        if let Some(last) = state.inbox.past.last_mut() {
+            (last.clean, last.unjudged) = (false, job.mode == Mode::Full);
+        }
+    };
+    match job.name.root() {
+        _ if !is_lifted => {}
+        root if root == job.name => read_again(&mut state),
+        root => {
+            let mut of_root = JobState::load(context.store, &root)?;
+            read_again(&mut of_root);
+            of_root.put(&mut batch, &root);
         }
     }
     state.put(&mut batch, &job.name);

@@ -19,6 +19,7 @@ use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
+use crate::reconcile::restored_state;
 use crate::record::{Day, Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
@@ -125,6 +126,8 @@ pub(crate) struct Collector<'a> {
     /// The mapping by which records are kept.
     mapping: String,
     today: Date,
+    /// How many copies of the state were laid back so far.
+    copies: u64,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
     read: Option<Read>,
@@ -148,6 +151,7 @@ impl<'a> Collector<'a> {
             later: LaterRecords::default(),
             mapping: String::new(),
             today: Date::MIN,
+            copies: 0,
             present: Present::none(index),
             lines: vec![0; index.len()],
             read: None,
@@ -167,6 +171,9 @@ impl<'a> Collector<'a> {
         self.mapping = fingerprint::of_mapping(job, mapping);
         let today = job.day(context.now_for_leavers());
         self.today = today;
+        self.copies = restored_state::copies(context.store)?;
+        // Which day counts after that is known once its row is read again.
+        let is_dated_again = job.mode == Mode::Changes && self.copies > 0;
         let today_as_day = Day::of(today);
         let mut finder = RowFinder::new(index);
         let mut full = None;
@@ -176,7 +183,7 @@ impl<'a> Collector<'a> {
             !narrow.keys.iter().any(|key| key.as_str() == entry.key)
                 && !dirty.contains(at)
                 && !entry.gone
-                && entry.due.is_none_or(|due| today_as_day.is_some_and(|today| today < due))
+                && entry.due.is_none_or(|due| !is_dated_again && today_as_day.is_some_and(|today| today < due))
         };
         let mut visit = |row: &Row, bound: &Bound<'_>| {
             let digest = bound.digest(row) ^ stamp;
@@ -222,7 +229,9 @@ impl<'a> Collector<'a> {
             let is_unchanged = |at: usize| self.lines[at] > 0;
             said.contains(key) || self.index.by_key(key.as_str()).is_some_and(is_unchanged)
         };
-        let is_open = |key: &Key| !is_said(key) && !spoilt.contains(key);
+        // What waits behind this file may say something else.
+        let is_last = self.job.inbox.as_ref().is_none_or(|inbox| !inbox.others_wait);
+        let is_open = |key: &Key| is_last && !is_said(key) && !spoilt.contains(key);
         let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
         HELD.each(store, &self.job.name, |key, held| {
             let record = held.record.filter(|record| record.mapping == self.mapping);
@@ -235,7 +244,7 @@ impl<'a> Collector<'a> {
             }
             if is_said(&key) {
                 ended.insert(key);
-            } else if spoilt.contains(&key) {
+            } else if !is_open(&key) {
                 // What was not used does not replace what was.
             } else if record.mapping != self.mapping {
                 unusable += 1;
@@ -277,7 +286,10 @@ impl<'a> Collector<'a> {
     }
 
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
-        let Reading { mapped, marks, early, later, due, past, bad_values } = reading;
+        let Reading { mapped, mut marks, early, later, due, past, bad_values } = reading;
+        if marks.due.is_some() && self.job.mode == Mode::Changes {
+            marks.copies = self.copies;
+        }
         let line = row.line;
         if let (Some(key), Some(later)) = (&early, later)
             && self.job.mode == Mode::Changes
@@ -289,7 +301,10 @@ impl<'a> Collector<'a> {
                     let (mapping, fields, from) = (self.mapping.clone(), record.fields, due.and_then(Day::of));
                     self.later.begun.push((key.clone(), KeptRecord { mapping, fields, marks: marks.clone(), from }));
                 }
-                Mapped::Rejected(rejected) => self.rejected.push((line, rejected)),
+                Mapped::Rejected(rejected) => {
+                    self.rejected.push((line, rejected));
+                    return Ok(());
+                }
                 Mapped::Left(_) | Mapped::Dropped => {}
             }
         }
@@ -311,7 +326,9 @@ impl<'a> Collector<'a> {
             }
             Mapped::Left(key) if self.narrow.has(&key) => {
                 let is_known = self.index.by_key(key.as_str()).is_some();
-                if is_known && past.is_some_and(|past| self.today.year() - past.year() > LAST_DAY_YEARS) {
+                // Who left so long ago may be in a list of everybody, and in no other.
+                let may_be_never = is_known || self.job.mode == Mode::Changes || self.job.mapping.has_short_years();
+                if may_be_never && past.is_some_and(|past| self.today.year() - past.year() > LAST_DAY_YEARS) {
                     let (field, reason) = (Some("active_until".to_owned()), RowDefect::DayLongAgo);
                     let shown = Some(line).filter(|_| self.job.source.has_lines());
                     self.rejected.push((line, Rejected { key: Some(key), line: shown, field, value: None, reason }));

@@ -8,9 +8,9 @@ use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
-use crate::record::{Action, Field, Key, RemoteId, Value};
+use crate::record::{Action, Field, Key, RemoteId, RowMetadata, Value};
 use crate::snapshot::{Index, IndexEntry, SyncedRecord};
-use crate::store::{self, Store};
+use crate::store::{self, Batch, Store};
 
 /// What became of one part of a job, as its index follows from it.
 pub(crate) struct IndexUpdate<'a> {
@@ -48,6 +48,7 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
     if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
+    end_days(store, plan)?;
     let index = Index::load(store, &job.name)?;
     // A first run has a digest for everybody, so they are not put into a map of their own.
     let mut settled = plan.updates.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
@@ -66,12 +67,25 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
     Ok(Index::save(store, &job.name, entries)?)
 }
 
+/// Takes the days from what is known of those whose rows in a file of changes can't be used.
+fn end_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
+    let mut batch = Batch::default();
+    for key in &plan.updates.undue {
+        if let Some(known) = SyncedRecord::get(store, &plan.job, key)?.filter(|known| known.marks.due.is_some()) {
+            let marks = RowMetadata { due: None, ..known.marks };
+            SyncedRecord { marks, ..known }.put(&mut batch, &plan.job, key);
+        }
+    }
+    store.commit(batch)
+}
+
 /// Where nothing is taken from a file of changes: the days of those whose rows in it can't be used count no more all the same.
 pub(crate) fn forget_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
     let undue = &plan.updates.undue;
     if undue.is_empty() {
         return Ok(());
     }
+    end_days(store, plan)?;
     let index = Index::load(store, &plan.job)?;
     let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
     let entries = (0..index.len()).map(|at| {

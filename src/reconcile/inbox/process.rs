@@ -22,7 +22,7 @@ use crate::reconcile::model::reason::Reason;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
-use crate::reconcile::{freshness, pause};
+use crate::reconcile::{freshness, pause, restored_state};
 use crate::source::inbox::{
     Destination, Filing, Folder, InboxEntry, OlderExport, Options, Reads, Refusal, Taken, shown,
 };
@@ -179,7 +179,10 @@ impl<'a> InboxRun<'a> {
         let begun = StartedRun::begin(self.context)?;
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         let mapping = as_before(self.job);
+        // What a state that was laid back knows of it is of another time.
+        let is_sure = restored_state::copies(self.context.store)? == state.copies_read;
         if !self.narrow.is_narrow()
+            && is_sure
             && let Some(last) = staleness::same_as_last(&state.inbox, &taken, &mapping)
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
@@ -201,8 +204,9 @@ impl<'a> InboxRun<'a> {
             self.context.watch.changed(&self.job.name, at);
         }
         let is_done = |waiting: &InboxEntry| waiting.name == entry.name || laid.iter().any(|laid| laid.is(waiting));
-        let reads = staleness::reads(self.job, self.folder.waiting(self.options, &is_done)?.len());
-        let inbox = Some(Options { doubt: doubt.clone(), reads, ..self.options.clone() });
+        let others = self.folder.waiting(self.options, &is_done)?.len();
+        let reads = staleness::reads(self.job, others);
+        let inbox = Some(Options { doubt: doubt.clone(), reads, others_wait: others > 0, ..self.options.clone() });
         let job = Job { inbox, ..over(self.job, taken.path.clone(), Some(name.clone().into())) };
         let (report, shelf) = self.run_over(&job, mirrors, &begun).await;
         let Some(shelf) = shelf.filter(|_| !self.narrow.is_narrow()) else {

@@ -123,6 +123,7 @@ mod tests {
             kept: Options::KEPT,
             doubt: None,
             reads: Reads::default(),
+            others_wait: false,
             repeats: false,
         }
     }

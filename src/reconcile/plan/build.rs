@@ -300,11 +300,10 @@ impl<'a> Inputs<'a> {
             _ => comparison.hold(guarded, overtaken)?,
         };
         // A later file, which the state does not know any more, may have said that they stay.
-        if found > self.state.copies_read && !self.reads_anew() {
-            let held = guarded.held.len();
-            guarded.hold(|change| (change.leaves() && !change.is_approved()).then_some(HoldReason::OldStatement));
-            undoing += guarded.held.len() - held;
-        }
+        let old = self.old_statements(found)?;
+        let held = guarded.held.len();
+        guarded.hold_leavers(&old, &HoldReason::OldStatement);
+        undoing += guarded.held.len() - held;
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
             held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
@@ -397,6 +396,24 @@ impl<'a> Inputs<'a> {
         let unprotected = notes::unprotected_note(&self.unprotected()?);
         let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&self.not_removed()?)];
         Ok([taken_back, unprotected].into_iter().chain(of_service).flatten().collect())
+    }
+
+    /// Who leaves by what was read before the state was laid back for the last time, of `copies`: a file of everybody that is read
+    /// again, or a day that an earlier file of changes named.
+    fn old_statements(&self, copies: u64) -> Result<BTreeSet<Key>, Error> {
+        let left = &self.rows.left;
+        let mut old = BTreeSet::new();
+        match self.job().mode {
+            Mode::Full if copies > self.state.copies_read && !self.reads_anew() => old.extend(left.keys().cloned()),
+            Mode::Changes if copies > 0 => {
+                for (key, _) in left.iter().filter(|(_, statement)| statement.line == 0) {
+                    let known = SyncedRecord::get(self.store(), &self.job().name, key)?;
+                    old.extend(known.is_some_and(|known| known.marks.copies != copies).then(|| key.clone()));
+                }
+            }
+            Mode::Full | Mode::Changes => {}
+        }
+        Ok(old)
     }
 
     /// Whether what it reads was not read before.

@@ -76,16 +76,15 @@ fn first_two(text: &str) -> [Option<char>; 2] {
     [bare.next(), bare.next()]
 }
 
-/// How a text is put together: runs of digits, of letters, and all other characters. `E00030` and `E7` are alike in that.
-fn shape(text: &str) -> String {
-    let kind = |sign: char| match sign {
-        _ if sign.is_numeric() => '0',
-        _ if sign.is_alphabetic() => 'a',
-        _ => sign,
-    };
-    let mut kinds: Vec<char> = text.trim().chars().map(kind).collect();
-    kinds.dedup();
-    kinds.into_iter().collect()
+/// What a cell holds, as far as that tells columns apart; nothing for an empty one.
+fn kind(text: &str) -> Option<char> {
+    let text = text.trim();
+    match () {
+        () if text.is_empty() => None,
+        () if text.contains('@') => Some('@'),
+        () if text.contains(char::is_numeric) => Some('0'),
+        () => Some('a'),
+    }
 }
 
 /// Why a read of another file than the one that was begun proves nothing.
@@ -316,18 +315,24 @@ impl Walk {
 
     /// Whether a cell looks like rows in quotes: a lone quote here and another in the same column further down leave no
     /// other trace. One of its lines then has the delimiters of a row, or its first and last line together have, each as many as its
-    /// column leaves to it. An address may look like that in a narrow file, so there the line must begin as the row itself does.
+    /// column leaves to it. An address may look like that in a narrow file, so there each part must be of the kind of its column.
     fn swallowed(&self, cells: &StringRecord, at: usize) -> bool {
         let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
         let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
-        let begins = |text: &str| text.split(char::from(self.delimiter)).next().map(shape).unwrap_or_default();
         let is_wide = self.columns.len() >= WIDE;
-        let own = begins(cells.get(0).and_then(|cell| cell.lines().next()).unwrap_or_default());
-        let is_row = |line: &str| is_wide || begins(line) == own;
+        let fits = |(column, part): (usize, &str)| match (kind(part), cells.get(column).and_then(kind)) {
+            (Some(part), Some(own)) => is_wide || column == at || part == own,
+            _ => true,
+        };
+        let parts = |line: &'_ str| line.split(char::from(self.delimiter)).map(str::to_owned).collect::<Vec<_>>();
+        let are_of_row = |first: usize, parts: &[String]| {
+            parts.iter().enumerate().all(|(number, part)| fits((first + number, part)))
+        };
         let mut lines = cell.split(['\n', '\r']);
         let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
         let are_halves = count(last) == at && count(first) + at == others;
-        are_halves && is_row(last) || lines.any(|line| count(line) == others && is_row(line))
+        are_halves && are_of_row(at, &parts(first)) && are_of_row(0, &parts(last))
+            || lines.any(|line| count(line) == others && are_of_row(0, &parts(line)))
     }
 
     /// After how many bytes a row that has not ended is given up.

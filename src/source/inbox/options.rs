@@ -26,6 +26,8 @@ pub struct Options {
     pub doubt: Option<OlderExport>,
     /// What the run reads of it; set for a single run, too.
     pub reads: Reads,
+    /// Whether other files wait behind the one that it reads; set for a single run, too.
+    pub others_wait: bool,
     /// Whether nothing of what it reads is new; set for a single run, too.
     pub repeats: bool,
 }

@@ -104,3 +104,30 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_
     Inbox(&world).drop("d.csv", file("2027-03-06"));
     assert_eq!(removed(1), 1, "a newer file may say so");
 }
+
+/// A file of changes about others says nothing of someone whose day an old state knows.
+#[test]
+fn law_1_fault_16_in_a_state_that_was_laid_back_a_day_that_a_file_of_changes_named_waits_for_their_row() {
+    let clock = clock();
+    let source = "settle = \"0s\"\nmode = \"changes\"\n".into();
+    let job = "active_until = \"{{ end }}\"\n";
+    let config = Config { job: Config::default().job + job, source, rest: DAY.into(), ..Config::default() };
+    let world = inbox_of(World::at(&clock, config.in_a_folder(OfAFolder::Damage)));
+    let header = HEADER.trim_end().to_owned() + ",End\n";
+    let dated = |number, title: &str, end: &str| format!("{},{end}\n", row(number, title).trim_end());
+    let counts = |name: &str, rows: &[String]| {
+        Inbox(&world).drop(name, header.clone() + &rows.concat());
+        let counts = world.sync_at(&clock).counts;
+        (counts.created, counts.updated, counts.deleted, counts.held)
+    };
+    let first = [dated(1, "Clerk", ""), dated(2, "Clerk", "2027-03-05"), dated(3, "Clerk", "2027-03-05")];
+    assert_eq!(counts("a.csv", &first), (3, 0, 0, 0));
+    let aside = aside(&world);
+    assert_eq!(counts("b.csv", &[dated(2, "Clerk", "2028-03-05")]), (0, 0, 0, 0));
+    clock.advance(SignedDuration::from_hours(96));
+    restore(&world, &aside);
+    assert_eq!(counts("c.csv", &[dated(1, "Cook", "")]), (0, 1, 0, 2), "both wait");
+    assert_eq!(counts("d.csv", &first[2..]), (0, 0, 1, 1), "whose row says it again leaves");
+    assert_eq!(counts("e.csv", &[dated(2, "Clerk", "2028-03-05")]), (0, 0, 0, 0));
+    assert_eq!(world.staff().len(), 2);
+}

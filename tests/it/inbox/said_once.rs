@@ -51,8 +51,9 @@ fn law_1_a_row_that_is_not_used_takes_back_no_first_day_and_removes_no_one_on_th
     let first: Vec<_> = (1..6).map(|number| dated(number, "Clerk", ",")).collect();
     let days = [dated(6, "Clerk", ",2027-03-04"), dated(7, "Clerk", "2027-03-05,"), dated(8, "Clerk", ",2027-03-04")];
     assert_eq!(arrives(&world, &clock, "a.csv", &[first, days.to_vec()].concat()), (7, 0, 0));
-    let slips = [dated(6, "Clerk", ",until June"), dated(7, "Clerk", "soon,")];
+    let slips = [dated(6, "Clerk", ",until June"), dated(7, "#REF!", "2027-03-05,").replace("Person 7", "#REF!")];
     assert_eq!(arrives(&world, &clock, "b.csv", &slips), (0, 0, 0));
+    world.run(&["rebuild"]).expect(0);
     assert_eq!(after(&world, &clock, 48), (1, 0, 1), "the 7th begins, and the 8th leaves as their row said");
     assert!(world.held_as(6).is_some(), "a row that names them came after the one with that day");
     assert_eq!(after(&world, &clock, 24 * 30), (0, 0, 0));
@@ -144,6 +145,23 @@ fn law_9_after_a_rebuild_the_last_file_of_everybody_is_read_again() {
     assert_eq!(after(&world, &clock, 47), (1, 0, 0), "who begins later begins");
 }
 
+/// Files that came over a weekend are read one after the other, in one go.
+#[test]
+fn law_1_a_last_day_does_not_come_while_a_file_waits_that_names_another() {
+    let clock = clock();
+    let world = world_at(&clock, "", "");
+    let rows = [dated(1, "Clerk", ","), dated(2, "Clerk", ",2027-03-05"), dated(3, "Clerk", ",2027-03-05")];
+    assert_eq!(arrives(&world, &clock, "a.csv", &rows), (3, 0, 0));
+    let id = world.held_as(2).unwrap()["id"].clone();
+    clock.advance(SignedDuration::from_hours(96));
+    for (name, row) in [("b.csv", dated(1, "Cook", ",")), ("c.csv", dated(2, "Clerk", ",2028-03-05"))] {
+        Inbox(&world).drop(name, HEADER.to_owned() + &row);
+    }
+    assert_eq!(after(&world, &clock, 0), (0, 1, 1));
+    assert_eq!(world.held_as(2).unwrap()["id"], id, "they were there all the time");
+    assert_eq!(world.keys(), ["P00001", "P00002"]);
+}
+
 /// Programs write 31.12.9999 where there is no last day, and some of them the year with two digits.
 #[test]
 fn law_1_a_last_day_of_decades_ago_removes_no_one_who_is_known() {
@@ -157,6 +175,8 @@ fn law_1_a_last_day_of_decades_ago_removes_no_one_who_is_known() {
     let rows = [dated(1, "Clerk", ","), dated(2, "Clerk", ",31.12.27"), dated(3, "Clerk", ",31.12.27")];
     assert_eq!(arrives(&world, &clock, "a.csv", &rows), (3, 0, 0));
     let never = [dated(2, "Clerk", ",31.12.99"), dated(3, "Clerk", ",01.03.27"), dated(4, "Clerk", ",31.12.99")];
-    assert_eq!(arrives(&world, &clock, "b.csv", &never), (0, 0, 1));
+    Inbox(&world).drop("b.csv", HEADER.to_owned() + &never.concat());
+    let report = world.sync_at(&clock);
+    assert_eq!((report.counts.deleted, report.counts.rejected), (1, 2), "{report:?}");
     assert_eq!(world.keys(), ["P00001", "P00002"]);
 }

@@ -403,7 +403,7 @@ fn active_directory_is_read_as_it_writes() {
     );
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0), "the third is disabled");
     assert_eq!(world.held_as(1).unwrap()["title"], "2026-02-03");
-    server.say_pages(move |_, _| vec![person(1, b"512", b"0"), person(2, b"512", b"116444736000000000"), done(b"")]);
+    server.say_pages(move |_, _| vec![person(1, b"512", b"0"), person(2, b"512", b"133537248000000000"), done(b"")]);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "the second expired");
 }
 

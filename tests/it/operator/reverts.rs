@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, Ran, World, people, row};
 
 const FREE: &str = "[job.guard]\nmax_updates = \"off\"\nmax_creates = \"off\"\n";
@@ -233,4 +234,26 @@ fn an_undoing_that_waits_ends_with_the_person_it_is_about() {
     assert_eq!(world.sync_of(people(1..11)).expect(4).writes(), (0, 0, 1));
     assert_eq!(world.sync_of(people(1..12)).expect(0).writes(), (1, 0, 0), "hired again");
     assert_eq!(world.run(&["status", "--json"]).job()["held"], 0);
+}
+
+#[test]
+fn who_comes_back_by_a_reverted_removal_is_read_again_from_the_last_file_of_an_inbox() {
+    for mode in ["full", "changes"] {
+        let source = format!("settle = \"0s\"\nmode = \"{mode}\"\n");
+        let world = inbox_of(World::of(Config { source, ..Config::rest(FREE) }));
+        let (first, second) = (people(1..6), people(if mode == "full" { 1..8 } else { 6..8 }));
+        Inbox(&world).drop("a.csv", first);
+        assert_eq!(world.sync().expect(0).writes(), (5, 0, 0));
+        Inbox(&world).drop("b.csv", second.clone());
+        assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
+        revert(&world, 2).expect(4);
+        world.run(&["approve", "staff"]).expect(0);
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 2));
+        revert(&world, 4).expect(3);
+        if mode == "changes" {
+            Inbox(&world).drop("c.csv", second);
+        }
+        assert_eq!(world.sync().expect(0).writes(), (2, 0, 0), "{mode}");
+        assert_eq!(world.staff().len(), 7);
+    }
 }
