@@ -162,6 +162,7 @@ fn keep_states(
         let Some(JobState { found, mut inbox, .. }) = old.meta(MetaKey::Job(&part.name))? else { continue };
         if let Some(last) = inbox.past.last_mut().filter(|_| part.mode == Mode::Full) {
             last.unjudged = true;
+            inbox.unmatched = true;
         }
         let state = states.entry(&part.name).or_default();
         (state.found, state.inbox) = (found, inbox);

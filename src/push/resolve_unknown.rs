@@ -15,7 +15,7 @@ use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{LOOK_AGAIN, Mirror, Removal};
 use crate::plan::{HoldReason, Match, Matcher, contradicted, is_another_person};
-use crate::queue::{self, Change};
+use crate::queue::{self, Change, State};
 use crate::record::{Action, Entity, FieldKind, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
 use crate::store;
@@ -23,7 +23,7 @@ use crate::store;
 /// What became of creates of unknown fate.
 #[derive(Default)]
 pub(super) struct Looked {
-    /// The service has them, and the snapshot knows now.
+    /// The service has them. The snapshot knows those that were sent by now; of those that were not, the rest is still to be sent.
     pub(super) found: Vec<Change>,
     /// Several entities fit.
     pub(super) unclear: Vec<(Change, HoldReason)>,
@@ -70,6 +70,12 @@ impl Push<'_> {
                         let reason = HoldReason::PerhapsMade { field, one, id: entity.id, other };
                         looked.unclear.push((change, reason));
                     }
+                    LookupResult::One(entity) if change.state == State::Waiting => {
+                        taken.insert(entity.id);
+                        let mut change = change;
+                        self.becomes_update(&mut change, entity.id)?;
+                        looked.found.push(change);
+                    }
                     LookupResult::One(entity) => {
                         taken.insert(entity.id);
                         self.confirm(mirror, &change, Written::found(None, entity))?;
@@ -82,6 +88,15 @@ impl Push<'_> {
             self.wait(change)?;
         }
         Ok(looked)
+    }
+
+    /// Makes an update of the create of someone who exists, though nothing made them for it.
+    fn becomes_update(&self, change: &mut Change, id: RemoteId) -> Result<(), Error> {
+        change.wish.action = Action::Update;
+        change.wish.id = Some(id);
+        // What is set at a creation only is theirs.
+        change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
+        self.wait(change)
     }
 
     /// Whether someone was removed so short a while ago that the service may still have them.
@@ -118,11 +133,7 @@ impl Push<'_> {
             let words = match finder.find(&change, &taken)? {
                 LookupResult::One(entity) => {
                     taken.insert(entity.id);
-                    change.wish.action = Action::Update;
-                    change.wish.id = Some(entity.id);
-                    // They exist, so what is set at a creation only is theirs.
-                    change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
-                    self.wait(&mut change)?;
+                    self.becomes_update(&mut change, entity.id)?;
                     progress.adopted.push(change.ticket());
                     continue;
                 }

@@ -45,7 +45,9 @@ pub(crate) struct Committed {
 /// Stores what the plan found and wants: who is gone, then what is to be sent, then what is held and decided. A run that
 /// ends in between plans all of it again.
 pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilter) -> Result<Committed, Error> {
-    let commit = Commit { store, job, plan, filter };
+    let before = JobState::load(store, &job.name)?.copies;
+    let is_laid_back = !filter.is_narrow() && plan.updates.copies.is_some_and(|copies| copies > before);
+    let commit = Commit { store, job, plan, filter, is_laid_back };
     commit.save_leavers()?;
     let mut before = commit.sort_queue()?;
     let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
@@ -62,6 +64,8 @@ struct Commit<'a> {
     job: &'a Job,
     plan: &'a JobPlan,
     filter: &'a KeyFilter,
+    /// Whether this is the first run over a state that was laid back: what waits in it is of another time.
+    is_laid_back: bool,
 }
 
 /// What is queued already, as far as it stays or goes for a reason of its own.
@@ -163,7 +167,7 @@ impl Commit<'_> {
             is_wanted,
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
-            is_outdated: self.plan.updates.outdated.contains_key(&old.key),
+            is_outdated: self.plan.updates.outdated.contains_key(&old.key) || self.is_laid_back,
             is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
@@ -207,7 +211,7 @@ impl Commit<'_> {
 
     /// Replaces what is held and what the job remembers, and forgets decisions that are void. Returns what waits besides.
     fn save_approvals(&self, outdated: &[Key]) -> Result<Vec<(Key, HoldReason)>, Error> {
-        let Self { store, job, plan, filter } = *self;
+        let Self { store, job, plan, filter, .. } = *self;
         let updates = &plan.updates;
         let mut batch = Batch::default();
         let _alone = store.deciding();

@@ -60,7 +60,7 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         let day = along(&mut due, entry.key);
         let (digest, due) = match confirmed.get(entry.key).copied().or(settled).or(open) {
             Some(digest) => (digest, day),
-            None => (entry.digest, entry.due.filter(|_| !undue.contains(entry.key))),
+            None => (entry.digest, day.or(entry.due).filter(|_| !undue.contains(entry.key))),
         };
         IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
     });

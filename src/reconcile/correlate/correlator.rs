@@ -306,8 +306,8 @@ impl CorrelationContext<'_> {
 
     /// Whether a key was confirmed before and the service has its entity.
     fn is_there(&self, key: &Key) -> Result<bool, store::Error> {
-        match self.known_id(key) {
-            Some(id) => Ok(self.mirror.get(self.store, id)?.is_some()),
+        match self.known(key)? {
+            Some(known) => Ok(self.mirror.person(self.store, &known)?.is_some()),
             None => Ok(false),
         }
     }
@@ -338,6 +338,14 @@ impl CorrelationContext<'_> {
     pub(crate) fn owner(&self, id: RemoteId, key: &Key) -> Result<Option<Owner>, store::Error> {
         let other = Owner::besides(self.store, self.mirror.target(), id, (&self.job.name, key))?;
         let Some(owner) = other.filter(|owner| self.jobs.contains(&owner.job)) else { return Ok(None) };
+        // Whose person is there no more, since the service gave the id to another, owns nothing.
+        let known = SyncedRecord::get(self.store, &owner.job, &owner.key)?.filter(|known| known.id == id);
+        if let Some(known) = known
+            && let Some(now) = self.mirror.get(self.store, id)?
+            && known.is_of_another(&now.created)
+        {
+            return Ok(None);
+        }
         if owner.job == self.job.name {
             return Ok(Some(owner));
         }

@@ -99,8 +99,10 @@ fn value_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fau
                 Value::Ids(ids) => ids.iter().find_map(|id| mirror.locations().id_fault(*id))?,
                 _ => return None,
             },
-            FieldKind::Email if field.name != Target::EMAIL => Some(RowDefect::NoEmail)
-                .filter(|_| value().and_then(Value::as_text).is_some_and(|text| !is_email(text)))?,
+            FieldKind::Email if field.name != Target::EMAIL || !mirror.target().has_presence() => {
+                Some(RowDefect::NoEmail)
+                    .filter(|_| value().and_then(Value::as_text).is_some_and(|text| !is_email(text)))?
+            }
             _ => return None,
         };
         Some((field.name.to_string(), reason))

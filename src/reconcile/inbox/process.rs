@@ -117,6 +117,9 @@ impl<'a> InboxRun<'a> {
         for name in self.folder.folders()? {
             self.notes.push(format!("{name} is a folder; only files are read, so move what is in it").into());
         }
+        if !self.narrow.is_narrow() {
+            self.match_last(mirrors).await?;
+        }
         if self.files(mirrors).await?.is_break() {
             return Ok(());
         }
@@ -128,6 +131,23 @@ impl<'a> InboxRun<'a> {
         }
         report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, None)?;
         cleanup::tidy(self.context, self.job, &self.staging)
+    }
+
+    /// After a rebuild: one run over the last file before those that wait. It removes no one, since they may have the person again.
+    async fn match_last(&mut self, mirrors: &mut Mirrors) -> Result<(), Error> {
+        let mut state = JobState::load(self.context.store, &self.job.name)?;
+        if !std::mem::take(&mut state.inbox.unmatched) {
+            return Ok(());
+        }
+        if !self.folder.waiting(self.options, &|_| false)?.is_empty() {
+            let inbox = Some(Options { reads: Reads::Earlier, ..self.options.clone() });
+            let job = Job { inbox, ..self.job.clone() };
+            let report = pending::run(self.context, &job, &self.staging, mirrors, self.narrow).await?;
+            self.reports.push(report);
+            state = JobState::load(self.context.store, &self.job.name)?;
+            state.inbox.unmatched = false;
+        }
+        Ok(state.save(self.context.store, &self.job.name)?)
     }
 
     /// One run for each file, as long as one may follow the other; breaks where someone asked it to end.

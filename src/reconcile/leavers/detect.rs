@@ -18,7 +18,8 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{
-    Action, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target, Value, Values,
+    Action, Day, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target, Value,
+    Values,
 };
 use crate::snapshot::{Gone, Index, Left, SyncedRecord};
 use crate::source::Complete;
@@ -39,6 +40,8 @@ pub(crate) struct Leavers {
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     /// Those whose entity is gone already, or another job's: nothing is left to remove.
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
+    /// Of whom a file of changes says that they are gone, with the day: until that is done, each run judges it again.
+    pub(crate) dated: BTreeMap<Key, Day>,
     /// What those are called who leave or are missed; shown in plans alone (law 11).
     pub(crate) names: BTreeMap<Key, String>,
     /// All people who are missing from the read, due or not.
@@ -132,13 +135,20 @@ impl LeaverDetector<'_> {
             if let Some(successor) = self.successor(&known) {
                 leaver.known.gone.get_or_insert(Gone::since(self.first)).successor = Some(successor);
             }
-            let line = Some(*line).filter(|_| self.job.source.has_lines());
+            let line = Some(*line).filter(|line| *line > 0 && self.job.source.has_lines());
             self.leave(&mut leaver, line, departed)?;
-            let Leaver { known: remembered, entity, .. } = leaver;
+            let Leaver { known: mut remembered, entity, .. } = leaver;
             let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
             if is_another_person(sent, who) && is_another_person(|field| entity.value(field).clone(), who) {
                 departed.doubtful.extend(departed.changes.drain(before..));
                 continue;
+            }
+            if self.job.mode == Mode::Changes
+                && line.is_some()
+                && let Some(today) = Day::of(self.job.day(self.now))
+            {
+                (remembered.marks.due, remembered.marks.copies) = (Some(today), self.copies);
+                departed.dated.insert(key.clone(), today);
             }
             if remembered != known {
                 departed.waiting.push((key.clone(), remembered));

@@ -27,7 +27,7 @@ use crate::plan::{
     match_hash,
 };
 use crate::queue;
-use crate::reconcile::approval::held;
+use crate::reconcile::approval::held::{self, HELD};
 use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
@@ -94,6 +94,9 @@ impl JobTransfers {
                 unclear = moving.offer(context.store, (job, other), &found.records, changes)?;
             } else {
                 moving.hold(context.store, other, &found.records, changes)?;
+            }
+            if other.mode == Mode::Changes {
+                moving.keep_waiting(context.store, (job, other), changes)?;
             }
             let is_unclear = |id: RemoteId| unclear.contains(&id) || found.is_unusable(id);
             let name = other.name.to_string();
@@ -165,6 +168,40 @@ impl JobTransfers {
         let stays = changes.extract_if(.., |change| change.wish.leaves() && change.wish.id.is_some_and(&is_meant));
         self.waits.extend(stays.map(|change| (change.key, reason.clone())));
         self.waits.len() - before
+    }
+
+    /// Those among the leavers who were found in a job that reads files of changes stay as they were judged then, though no file
+    /// of it says so a second time: until that job has them, or a row says once more that they are gone here.
+    fn keep_waiting(
+        &mut self,
+        store: &Store,
+        (job, other): (&Job, &Job),
+        changes: &mut Vec<Change>,
+    ) -> Result<(), Error> {
+        let mut offered = Vec::new();
+        for change in std::mem::take(changes) {
+            if !change.wish.leaves() || change.line.is_some() || job.mode == Mode::Full {
+                changes.push(change);
+                continue;
+            }
+            let known = SyncedRecord::get(store, &job.name, &change.key)?;
+            let reason = HELD.get(store, &job.name, &change.key)?.map(|held| held.reason);
+            let waits = match &reason {
+                Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
+                Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
+                    let there =
+                        Key::new(key).map(|key| SyncedRecord::get(store, &other.name, &key)).transpose()?.flatten();
+                    !there.is_some_and(|there| there.gone.is_none() && there.left.is_none())
+                }
+                _ => false,
+            };
+            match reason.filter(|_| waits) {
+                _ if known.is_some_and(|known| known.offered() == Some(&other.name)) => offered.push(change.key),
+                Some(reason) => self.waits.push((change.key, reason)),
+                None => changes.push(change),
+            }
+        }
+        self.offer_to(store, job, other, offered)
     }
 
     /// Those among the leavers who are in a job that does not take their entities over leave once they are there.

@@ -18,6 +18,10 @@ pub(crate) struct InboxState {
     pub(crate) past: Vec<Past>,
     /// The file of which something is open.
     pub(crate) kept_copy: Option<OpenFile>,
+    /// Whether the people of the last file are to be matched before a newer one is read: the state was rebuilt since, and who is
+    /// missing from the newer one would be a stranger.
+    #[serde(default)]
+    pub(crate) unmatched: bool,
 }
 
 /// A file that is being read.

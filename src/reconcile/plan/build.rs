@@ -466,6 +466,8 @@ impl<'a> Inputs<'a> {
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
+        let mut updates = read.updates;
+        updates.due.extend(leavers.dated);
         let rest = JobPlan {
             complete,
             incomplete: attendance.complete.err().unwrap_or_default(),
@@ -494,7 +496,7 @@ impl<'a> Inputs<'a> {
                 judged_all: attendance.sees_all,
                 to_mend,
                 there,
-                ..read.updates
+                ..updates
             },
             ..read
         };

@@ -320,7 +320,12 @@ impl Walk {
         let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
         let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
         let is_wide = self.columns.len() >= WIDE;
+        // In a text, a blank follows a comma.
+        let is_of_text = |column: usize, part: &str| {
+            part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '))
+        };
         let fits = |(column, part): (usize, &str)| match (kind(part), cells.get(column).and_then(kind)) {
+            _ if is_of_text(column, part) => false,
             (Some(part), Some(own)) => is_wide || column == at || part == own,
             _ => true,
         };

@@ -7,4 +7,5 @@ mod holders;
 pub(crate) mod jobs;
 mod organizations;
 mod parts;
+mod stated_once;
 mod two_lists;

@@ -180,3 +180,15 @@ fn law_1_a_last_day_of_decades_ago_removes_no_one_who_is_known() {
     assert_eq!((report.counts.deleted, report.counts.rejected), (1, 2), "{report:?}");
     assert_eq!(world.keys(), ["P00001", "P00002"]);
 }
+
+#[test]
+fn law_9_after_a_rebuild_who_is_missing_from_a_newer_file_is_known() {
+    let clock = clock();
+    let source = "settle = \"0s\"\n".into();
+    let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
+    let world = inbox_of(World::at(&clock, config));
+    let rows: Vec<_> = (1..31).map(|number| dated(number, "Clerk", ",")).collect();
+    assert_eq!(arrives(&world, &clock, "a.csv", &rows), (30, 0, 0));
+    world.run(&["rebuild"]).expect(0);
+    assert_eq!(arrives(&world, &clock, "b.csv", &rows[1..]), (0, 0, 1));
+}

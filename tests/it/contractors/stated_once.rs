@@ -1,0 +1,69 @@
+//! A file of changes says once that someone leaves; it counts until that is done, whatever it waits for.
+
+use crate::inbox::{Inbox, inbox_of};
+use crate::support::{Config, HEADER, World, row};
+
+const GONE: &str = "include = \"{{ title != 'Gone' }}\"\n";
+const LEAVE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+
+fn changes(name: &str) -> Config {
+    Config {
+        name: name.into(),
+        path: name.into(),
+        source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+        ..Config::rest(LEAVE)
+    }
+    .job(GONE)
+}
+
+fn drop(world: &World, name: &str, rows: &[String]) {
+    world.put(name, (HEADER.to_owned() + &rows.concat()).as_bytes());
+}
+
+#[test]
+fn law_6_who_goes_to_another_list_leaves_this_one_once_they_are_there() {
+    let world = World::of(changes("east").and(&changes("west")));
+    for job in ["east", "west"] {
+        std::fs::create_dir(world.dir().join(job)).unwrap();
+    }
+    drop(&world, "east/a.csv", &(1..6).map(|number| row(number, "Clerk")).collect::<Vec<_>>());
+    drop(&world, "west/a.csv", &(11..16).map(|number| row(number, "Clerk")).collect::<Vec<_>>());
+    world.sync().expect(0);
+    // East says that the third is gone before west has a row that can be used.
+    drop(&world, "west/b.csv", &[row(3, "Clerk").replace("Person 3", "#REF!")]);
+    drop(&world, "east/b.csv", &[row(3, "Gone")]);
+    world.sync();
+    world.sync();
+    assert_eq!(world.staff().len(), 10, "they stay while west may have them");
+    drop(&world, "west/c.csv", &[row(3, "Clerk")]);
+    world.sync();
+    world.sync();
+    assert_eq!(world.staff().len(), 10);
+    let explained = world.run(&["explain", "west", "P00003", "--json"]).expect(0).json();
+    assert!(explained.to_string().contains("P00003"), "{explained}");
+    drop(&world, "west/d.csv", &[row(3, "Gone")]);
+    world.sync();
+    assert_eq!(world.staff().len(), 9, "west has them");
+}
+
+#[test]
+fn whose_removal_waits_for_something_else_leaves_once_that_is_over() {
+    let source = "settle = \"0s\"\nmode = \"changes\"\n";
+    let world = inbox_of(World::of(Config { source: source.into(), ..Config::rest(LEAVE) }.job(GONE)));
+    Inbox(&world).drop("a.csv", HEADER.to_owned() + &(1..6).map(|number| row(number, "Clerk")).collect::<String>());
+    world.sync().expect(0);
+    let before = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(
+        &before
+            .replace("[job.map]", "protect = [\"P00002\"]\n[job.map]")
+            .replace("[job.source]", "protect = [\"P00002\"]\n[job.source]")
+            .replacen("protect = [\"P00002\"]\n[job.map]", "[job.map]", 1),
+    );
+    Inbox(&world).drop("b.csv", HEADER.to_owned() + &row(2, "Gone"));
+    world.sync();
+    world.sync();
+    assert_eq!(world.staff().len(), 5);
+    world.put_config(&before);
+    world.sync();
+    assert_eq!(world.staff().len(), 4, "no file says it again");
+}
