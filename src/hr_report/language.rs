@@ -413,6 +413,7 @@ mod tests {
             EndsLater,
             AwaitsMember { key: key.clone() },
             AwaitsOrganization { key: key.clone() },
+            AskedAbout { key: key.clone() },
             AwaitsDecision { key },
             SeveralFit { many, ids },
             NeedsOwnKey,

@@ -185,6 +185,8 @@ pub enum HoldReason {
     AwaitsMember { key: String },
     #[error("waits until organization {key} is at the service")]
     AwaitsOrganization { key: String },
+    #[error("it is asked whether this person is key {key}: decide on that first")]
+    AskedAbout { key: String },
     #[error("waits until it is decided which organization {key} is")]
     AwaitsDecision { key: String },
     #[error("several {many} at the service fit (ids {ids})")]
@@ -281,6 +283,7 @@ impl HoldReason {
                 | Self::AwaitsMember { .. }
                 | Self::AwaitsOrganization { .. }
                 | Self::AwaitsDecision { .. }
+                | Self::AskedAbout { .. }
         )
     }
 

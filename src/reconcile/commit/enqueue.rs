@@ -49,6 +49,8 @@ pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilte
     let is_laid_back = !filter.is_narrow() && plan.updates.copies.is_some_and(|copies| copies > before);
     let commit = Commit { store, job, plan, filter, is_laid_back };
     commit.save_leavers()?;
+    // What is approved while this run works is decided on before it, and has the fate that the plan gives it, or after it.
+    let _alone = store.deciding();
     let mut before = commit.sort_queue()?;
     let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
     let mut notes = Vec::new();
@@ -214,7 +216,6 @@ impl Commit<'_> {
         let Self { store, job, plan, filter, .. } = *self;
         let updates = &plan.updates;
         let mut batch = Batch::default();
-        let _alone = store.deciding();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
         // A file of changes says nothing of those who are not in it: what is held of them stays. So do the leavers that are held,

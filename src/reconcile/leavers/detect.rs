@@ -10,8 +10,10 @@ use crate::config::{Job, Mode};
 use crate::mapping::LeaverSet;
 use crate::mirror::{Mirror, Removal};
 use crate::plan::{
-    Base, Change, Delta, Deltas, Held, LeaverAction, Present, Protection, absent, is_another_person, missing,
+    Base, Change, Delta, Deltas, Held, HoldReason, LeaverAction, Present, Protection, absent, is_another_person,
+    missing,
 };
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::context::Context;
@@ -40,7 +42,7 @@ pub(crate) struct Leavers {
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     /// Those whose entity is gone already, or another job's: nothing is left to remove.
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
-    /// Of whom a file of changes says that they are gone, with the day: until that is done, each run judges it again.
+    /// The people that a file of changes says are gone, with the day: until that is done, each run judges it again.
     pub(crate) dated: BTreeMap<Key, Day>,
     /// What those are called who leave or are missed; shown in plans alone (law 11).
     pub(crate) names: BTreeMap<Key, String>,
@@ -124,8 +126,20 @@ impl LeaverDetector<'_> {
         if self.job.leavers.action == LeaverAction::Keep {
             return Ok(());
         }
+        let questions = self.questions()?;
+        let today = Day::of(self.job.day(self.now)).filter(|_| self.job.mode == Mode::Changes);
         for (key, Statement { line, who }) in left {
-            let Some(mut leaver) = self.leaver(key, true, departed)? else { continue };
+            let today = today.filter(|_| *line > 0);
+            let Some(mut leaver) = self.leaver(key, true, departed)? else {
+                // Who is claimed by a record of this read goes once that is decided.
+                let known = SyncedRecord::get(self.store, &self.job.name, key)?;
+                if let (Some(mut known), Some(today)) = (known.filter(|_| departed.claimed.contains(key)), today) {
+                    (known.marks.due, known.marks.copies) = (Some(today), self.copies);
+                    departed.dated.insert(key.clone(), today);
+                    departed.waiting.push((key.clone(), known));
+                }
+                continue;
+            };
             let (before, known) = (departed.changes.len(), leaver.known.clone());
             leaver.known.gone.iter_mut().for_each(|gone| gone.offered = None);
             if self.job.leavers.action == LeaverAction::Update {
@@ -143,10 +157,19 @@ impl LeaverDetector<'_> {
                 departed.doubtful.extend(departed.changes.drain(before..));
                 continue;
             }
-            if self.job.mode == Mode::Changes
-                && line.is_some()
-                && let Some(today) = Day::of(self.job.day(self.now))
+            if let Some((asked, _)) =
+                questions.iter().find(|(asked, reason)| asked != key && reason.without(key).is_some())
             {
+                let reason = HoldReason::AskedAbout { key: asked.to_string() };
+                let changes = departed.changes.drain(before..);
+                departed.held.extend(changes.map(|_| Held {
+                    key: key.clone(),
+                    reason: reason.clone(),
+                    change: None,
+                    other: None,
+                }));
+            }
+            if let Some(today) = today {
                 (remembered.marks.due, remembered.marks.copies) = (Some(today), self.copies);
                 departed.dated.insert(key.clone(), today);
             }
@@ -155,6 +178,17 @@ impl LeaverDetector<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The questions that wait of records of files of changes, with their keys: what a read says itself is found in it again.
+    fn questions(&self) -> Result<Vec<(Key, HoldReason)>, Error> {
+        let mut questions = Vec::new();
+        if self.job.mode == Mode::Changes {
+            HELD.each(self.store, &self.job.name, |key, held| {
+                questions.extend(held.reason.is_question().then_some((key, held.reason)));
+            })?;
+        }
+        Ok(questions)
     }
 
     /// The membership that took the place of one that is gone.

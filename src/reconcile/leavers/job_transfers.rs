@@ -33,7 +33,7 @@ use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::KeptRecord;
-use crate::record::{Action, Entity, JobName, Key, Record, RemoteId, Target, Values};
+use crate::record::{Action, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -189,8 +189,10 @@ impl JobTransfers {
             let waits = match &reason {
                 Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
-                    let there =
-                        Key::new(key).map(|key| SyncedRecord::get(store, &other.name, &key)).transpose()?.flatten();
+                    let there = Key::new(&reveal(key))
+                        .map(|key| SyncedRecord::get(store, &other.name, &key))
+                        .transpose()?
+                        .flatten();
                     !there.is_some_and(|there| there.gone.is_none() && there.left.is_none())
                 }
                 _ => false,

@@ -67,3 +67,36 @@ fn whose_removal_waits_for_something_else_leaves_once_that_is_over() {
     world.sync();
     assert_eq!(world.staff().len(), 4, "no file says it again");
 }
+
+#[test]
+fn law_6_no_one_leaves_while_it_is_asked_whether_a_new_record_is_them() {
+    let world = inbox_of(World::of(changes("inbox")));
+    let rows: String = (1..6).map(|number| row(number, "Clerk")).collect();
+    Inbox(&world).drop("a.csv", HEADER.to_owned() + &rows);
+    world.sync().expect(0);
+    // The third has another number, and the same email.
+    Inbox(&world).drop("b.csv", HEADER.to_owned() + &row(3, "Clerk").replace("P00003", "P00033"));
+    assert_eq!(world.sync().expect(4).job()["held"], 1);
+    Inbox(&world).drop("c.csv", HEADER.to_owned() + &row(3, "Gone"));
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 5), "{ran:?}");
+    }
+    world.run(&["reject", "inbox", "P00033"]).expect(0);
+    world.sync();
+    assert_eq!(world.staff().len(), 4, "it was someone else");
+}
+
+#[test]
+fn law_3_an_approved_create_of_someone_who_is_there_by_now_brings_their_values() {
+    let job = changes("inbox").job("writes = \"approve\"\n");
+    let world = inbox_of(World::of(job));
+    Inbox(&world).drop("a.csv", HEADER.to_owned() + &row(1, "Nurse"));
+    world.sync().expect(4);
+    world.person(1, "Clerk");
+    world.run(&["approve", "inbox"]).expect(0);
+    world.sync();
+    world.run(&["approve", "inbox"]);
+    world.sync();
+    assert_eq!((world.staff().len(), &world.held_as(1).unwrap()["title"]), (1, &"Nurse".into()));
+}
