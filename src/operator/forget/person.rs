@@ -10,6 +10,7 @@ use crate::config::Job;
 use crate::history::{self, Audit, AuditEvent, Decided};
 use crate::mirror;
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{JobName, Key, RemoteId, Target, Value, erase_key};
 use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
@@ -38,7 +39,7 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
         return failed.map_or(Ok(None), Err);
     }
     let known = store.jobs()?;
-    mentions(&store, key, &known, &mut batch)?;
+    mentions(&store, key, &known, jobs, &mut batch)?;
     batch.put_meta(MetaKey::Forgetting, &true);
     store.commit(batch)?;
     for job in &known {
@@ -107,8 +108,14 @@ fn certificates(store: &Store, jobs: &[Job], ids: &BTreeSet<RemoteId>) -> Result
 }
 
 /// Takes the key out of what other rows say.
-fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batch) -> Result<(), store::Error> {
-    for job in jobs {
+fn mentions(
+    store: &Store,
+    key: &Key,
+    known: &BTreeSet<JobName>,
+    jobs: &[Job],
+    batch: &mut Batch,
+) -> Result<(), store::Error> {
+    for job in known {
         for (other, held) in HELD.list::<Vec<_>>(store, job)? {
             if other != *key
                 && let Some(held) = held.without(key)
@@ -118,6 +125,10 @@ fn mentions(store: &Store, key: &Key, jobs: &BTreeSet<JobName>, batch: &mut Batc
         }
         let mut state = JobState::load(store, job)?;
         state.inbox.forget();
+        // What cannot be looked at is not read again, as before.
+        if let (Some(last), Some(job)) = (state.inbox.past.last_mut(), jobs.iter().find(|one| one.name == *job)) {
+            last.content = last_file::filed_content(job, store, &last.name).ok().flatten().unwrap_or_default();
+        }
         state.rejected.first.clear();
         state.bad_values.first.clear();
         state.shown.forget(key);
@@ -166,7 +177,7 @@ mod tests {
         store.commit(batch).unwrap();
 
         let mut batch = Batch::default();
-        mentions(&store, &key, &BTreeSet::from([job.clone()]), &mut batch).unwrap();
+        mentions(&store, &key, &BTreeSet::from([job.clone()]), &[], &mut batch).unwrap();
         store.commit(batch).unwrap();
 
         let state = JobState::load(&store, &job).unwrap();

@@ -80,3 +80,16 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     }
     Ok(None)
 }
+
+/// The digest of the file that was filed last under this name, as it is now; none where there is none. Forgetting a person rewrites
+/// filed files, and the last one is still to be found by it.
+pub(crate) fn filed_content(job: &Job, store: &Store, name: &str) -> Result<Option<String>, Error> {
+    let Some(options) = &job.inbox else { return Ok(None) };
+    let failed = |source| inbox::Error::Copy { name: name.to_owned(), source };
+    let folder = Folder::open(&options.dir)?;
+    let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
+    let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;
+    let Some(latest) = filed.iter().rev().find(|filed| filed.ends_with(&format!("_{name}"))) else { return Ok(None) };
+    let copy = scratch.path().join("copy");
+    Ok(take_filed(&folder, Destination::Processed, latest, options.size_max, &copy).ok().flatten())
+}

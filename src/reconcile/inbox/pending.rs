@@ -164,7 +164,8 @@ pub(crate) fn repeated(
         return Ok(None);
     }
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    let mut due = state.inbox.is_unjudged();
+    // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
+    let mut due = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
     for target in needed(job) {
         let Some(mirror) = Mirror::stored(context.store, target)? else { continue };
         let listed = mirror.listed_at();
