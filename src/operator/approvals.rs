@@ -225,7 +225,9 @@ fn decide_part(
         let verdict = verdict(change.wish);
         let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
         let (doubt, is_answer) = (change.doubt, change.reason.is_question());
-        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies });
+        let is_rejected = matches!(verdict, Verdict::Rejected(_));
+        let question = Some(change.reason.clone()).filter(|_| is_rejected && is_answer);
+        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies, question });
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
             // The next question: no file need say it again.
             Some(other) => {

@@ -15,6 +15,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
+use serde_json::Value as Json;
+
 use crate::clock::Clock;
 use crate::config::{Config, Job, Mode};
 use crate::history::{Audit, Decided};
@@ -130,7 +132,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
     known.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
-    if old.meta::<String>(MetaKey::Account)?.is_some_and(|account| account != config.api.base_url) {
+    let is_of_account = old.meta::<String>(MetaKey::Account)?.is_none_or(|account| account == config.api.base_url);
+    if !is_of_account {
         batch = Batch::default();
         seen = Rebuilt {
             known: seen.known,
@@ -139,6 +142,10 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
             approvals: seen.approvals,
             ..Rebuilt::default()
         };
+    }
+    // A state that was laid back is no newer for it.
+    if let Some(origin) = old.meta::<Json>(MetaKey::Origin)?.filter(|_| is_of_account) {
+        batch.put_meta(MetaKey::Origin, &origin);
     }
     if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
         batch.put_meta(MetaKey::Runs, &runs);
@@ -158,13 +165,19 @@ fn keep_states(
     for job in undecided {
         states.entry(job).or_default().partly_decided = true;
     }
-    for part in parts(config).filter(|part| part.inbox.is_some()) {
-        let Some(JobState { found, mut inbox, .. }) = old.meta(MetaKey::Job(&part.name))? else { continue };
+    for part in parts(config) {
+        let Some(JobState { found, mut inbox, copies, copies_read, .. }) = old.meta(MetaKey::Job(&part.name))? else {
+            continue;
+        };
+        let state = states.entry(&part.name).or_default();
+        (state.copies, state.copies_read) = (copies, copies_read);
+        if part.inbox.is_none() {
+            continue;
+        }
         if let Some(last) = inbox.past.last_mut().filter(|_| part.mode == Mode::Full) {
             last.unjudged = true;
             inbox.unmatched = true;
         }
-        let state = states.entry(&part.name).or_default();
         (state.found, state.inbox) = (found, inbox);
     }
     states.iter().for_each(|(job, state)| state.put(batch, job));

@@ -45,6 +45,9 @@ pub struct Decided {
     /// How many copies of the state had been laid back by then: an approval in a later copy is one of another time.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub copies: u64,
+    /// The question that was answered by a rejection: the person that it names may be that of the record.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub question: Option<HoldReason>,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -63,7 +66,7 @@ pub struct RemoteDigest {
 impl Decided {
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
-        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false, copies: 0 }
+        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false, copies: 0, question: None }
     }
 }
 

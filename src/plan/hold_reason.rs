@@ -185,7 +185,7 @@ pub enum HoldReason {
     AwaitsMember { key: String },
     #[error("waits until organization {key} is at the service")]
     AwaitsOrganization { key: String },
-    #[error("it is asked whether this person is key {key}: decide on that first")]
+    #[error("key {key} may be this person, or was said to be: decide on it first, or correct the source")]
     AskedAbout { key: String },
     #[error("waits until it is decided which organization {key} is")]
     AwaitsDecision { key: String },

@@ -224,7 +224,8 @@ impl Commit<'_> {
         let keep = |key: &Key, held: &PendingApproval| {
             let leaves = held.leaves();
             let is_decided = held.action.is_some() || !held.reason.is_found_again();
-            (job.mode == Mode::Changes || leaves) && !self.judges(key, leaves) && is_decided
+            let of_changes = job.mode == Mode::Changes;
+            (of_changes || leaves) && !self.judges(key, leaves) && (of_changes || is_decided)
         };
         if filter.is_narrow() {
             let is_replaced = |key: &Key, held: &PendingApproval| filter.has(key) && !keep(key, held);

@@ -3,12 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::Peekable;
 
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::push::{Drained, Outcome};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
-use crate::record::{Action, Field, Key, RemoteId, RowMetadata, Value};
+use crate::record::{Action, Day, Field, JobName, Key, RemoteId, RowMetadata, Value};
 use crate::snapshot::{Index, IndexEntry, SyncedRecord};
 use crate::store::{self, Batch, Store};
 
@@ -48,8 +48,13 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
     if none && late.is_empty() && Index::is_current(store, &job.name)? {
         return Ok(());
     }
-    end_days(store, plan)?;
     let index = Index::load(store, &job.name)?;
+    if job.mode == Mode::Changes {
+        let was = |key: &Key| index.by_key(key.as_str()).and_then(|at| index.entry(at).due);
+        let named = plan.updates.digests.keys().map(|key| (key.clone(), plan.updates.due.get(key).copied()));
+        let ended = plan.updates.undue.iter().map(|key| (key.clone(), None));
+        set_days(store, &job.name, named.chain(ended).filter(|(key, due)| was(key) != *due))?;
+    }
     // A first run has a digest for everybody, so they are not put into a map of their own.
     let mut settled = plan.updates.settled.iter().map(|(key, digest)| (key.as_str(), *digest)).peekable();
     let mut open = plan.updates.digests.keys().map(|key| (key.as_str(), 0)).peekable();
@@ -67,13 +72,14 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
     Ok(Index::save(store, &job.name, entries)?)
 }
 
-/// Takes the days from what is known of those whose rows in a file of changes can't be used.
-fn end_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
+/// Says of people of a job of changes which day their last rows named, where nothing that is confirmed says it: the pages of the index,
+/// which have it otherwise, are dropped by a rebuild.
+fn set_days(store: &Store, job: &JobName, days: impl Iterator<Item = (Key, Option<Day>)>) -> Result<(), store::Error> {
     let mut batch = Batch::default();
-    for key in &plan.updates.undue {
-        if let Some(known) = SyncedRecord::get(store, &plan.job, key)?.filter(|known| known.marks.due.is_some()) {
-            let marks = RowMetadata { due: None, ..known.marks };
-            SyncedRecord { marks, ..known }.put(&mut batch, &plan.job, key);
+    for (key, due) in days {
+        if let Some(known) = SyncedRecord::get(store, job, &key)?.filter(|known| known.marks.due != due) {
+            let marks = RowMetadata { due, ..known.marks };
+            SyncedRecord { marks, ..known }.put(&mut batch, job, &key);
         }
     }
     store.commit(batch)
@@ -85,7 +91,7 @@ pub(crate) fn forget_days(store: &Store, plan: &JobPlan) -> Result<(), store::Er
     if undue.is_empty() {
         return Ok(());
     }
-    end_days(store, plan)?;
+    set_days(store, &plan.job, undue.iter().map(|key| (key.clone(), None)))?;
     let index = Index::load(store, &plan.job)?;
     let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
     let entries = (0..index.len()).map(|at| {

@@ -3,6 +3,8 @@
 //! A later file of changes says nothing of it, so no plan of the file holds it; a run keeps what is held of it, and sends what
 //! was released of it or could not be delivered.
 
+use std::collections::BTreeSet;
+
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Change, Delta, Deltas, Held};
@@ -26,7 +28,11 @@ pub(crate) fn with_left(
     if part.mode != Mode::Changes {
         return Ok(plan);
     }
-    let is_left = |plan: &JobPlan, key: &Key| filter.has(key) && !plan.updates.digests.has(key);
+    // What the run judges itself is in its plan already.
+    let judged = plan.go.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key));
+    let judged: BTreeSet<Key> = judged.chain(plan.moving.iter().map(|(key, _)| key)).cloned().collect();
+    let is_left =
+        |plan: &JobPlan, key: &Key| filter.has(key) && !plan.updates.digests.has(key) && !judged.contains(key);
     for (key, held) in HELD.list::<Vec<_>>(store, &plan.job)? {
         if held.undo.is_some() || !is_left(&plan, &key) {
             continue;

@@ -13,6 +13,7 @@ use crate::plan::{
     Base, Change, Delta, Deltas, Held, HoldReason, LeaverAction, Present, Protection, absent, is_another_person,
     missing,
 };
+use crate::queue;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::model::candidate::Statement;
@@ -180,12 +181,17 @@ impl LeaverDetector<'_> {
         Ok(())
     }
 
-    /// The questions that wait of records of files of changes, with their keys: what a read says itself is found in it again.
+    /// The questions that wait of records of files of changes, or were answered by a rejection, with their keys: what a read says itself
+    /// is found in it again.
     fn questions(&self) -> Result<Vec<(Key, HoldReason)>, Error> {
         let mut questions = Vec::new();
         if self.job.mode == Mode::Changes {
             HELD.each(self.store, &self.job.name, |key, held| {
                 questions.extend(held.reason.is_question().then_some((key, held.reason)));
+            })?;
+            // A rejection may say that they are one person.
+            queue::DECISIONS.each(self.store, &self.job.name, |key, decided| {
+                questions.extend(decided.question.map(|question| (key, question)));
             })?;
         }
         Ok(questions)

@@ -178,32 +178,24 @@ impl JobTransfers {
         (job, other): (&Job, &Job),
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
-        let mut offered = Vec::new();
         for change in std::mem::take(changes) {
-            if !change.wish.leaves() || change.line.is_some() || job.mode == Mode::Full {
-                changes.push(change);
-                continue;
-            }
-            let known = SyncedRecord::get(store, &job.name, &change.key)?;
-            let reason = HELD.get(store, &job.name, &change.key)?.map(|held| held.reason);
+            let is_again = change.wish.leaves() && change.line.is_none() && job.mode == Mode::Changes;
+            let reason = HELD.get(store, &job.name, &change.key)?.filter(|_| is_again).map(|held| held.reason);
             let waits = match &reason {
                 Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
-                    let there = Key::new(&reveal(key))
-                        .map(|key| SyncedRecord::get(store, &other.name, &key))
-                        .transpose()?
-                        .flatten();
+                    let key = Key::new(&reveal(key));
+                    let there = key.map(|key| SyncedRecord::get(store, &other.name, &key)).transpose()?.flatten();
                     !there.is_some_and(|there| there.gone.is_none() && there.left.is_none())
                 }
                 _ => false,
             };
             match reason.filter(|_| waits) {
-                _ if known.is_some_and(|known| known.offered() == Some(&other.name)) => offered.push(change.key),
                 Some(reason) => self.waits.push((change.key, reason)),
                 None => changes.push(change),
             }
         }
-        self.offer_to(store, job, other, offered)
+        Ok(())
     }
 
     /// Those among the leavers who are in a job that does not take their entities over leave once they are there.

@@ -320,24 +320,33 @@ impl Walk {
         let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
         let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
         let is_wide = self.columns.len() >= WIDE;
-        // In a text, a blank follows a comma.
-        let is_of_text = |column: usize, part: &str| {
-            part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '))
+        // In a text, a blank follows a comma. One column may hold values of several kinds.
+        let is_of_row = |column: usize, part: &str| match (kind(part), cells.get(column).and_then(kind)) {
+            _ if column == at => None,
+            (Some(part_kind), Some(own)) => {
+                let is_text = part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '));
+                Some(part_kind == own && !is_text)
+            }
+            _ => None,
         };
-        let fits = |(column, part): (usize, &str)| match (kind(part), cells.get(column).and_then(kind)) {
-            _ if is_of_text(column, part) => false,
-            (Some(part), Some(own)) => is_wide || column == at || part == own,
-            _ => true,
+        let are_of_row = |parts: &[(usize, &str)]| {
+            let fit: Vec<bool> = parts.iter().filter_map(|(column, part)| is_of_row(*column, part)).collect();
+            is_wide || fit.iter().filter(|fits| **fits).count() * 2 > fit.len()
         };
-        let parts = |line: &'_ str| line.split(char::from(self.delimiter)).map(str::to_owned).collect::<Vec<_>>();
-        let are_of_row = |first: usize, parts: &[String]| {
-            parts.iter().enumerate().all(|(number, part)| fits((first + number, part)))
-        };
+        let parts =
+            |line: &'_ str| -> Vec<String> { line.split(char::from(self.delimiter)).map(str::to_owned).collect() };
         let mut lines = cell.split(['\n', '\r']);
         let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
         let are_halves = count(last) == at && count(first) + at == others;
-        are_halves && are_of_row(at, &parts(first)) && are_of_row(0, &parts(last))
-            || lines.any(|line| count(line) == others && are_of_row(0, &parts(line)))
+        let (head, tail) = (parts(first), parts(last));
+        let tail = tail.iter().enumerate().map(|(column, part)| (column, part.as_str()));
+        let head = head.iter().enumerate().map(|(column, part)| (at + column, part.as_str()));
+        are_halves && are_of_row(&tail.chain(head).collect::<Vec<_>>())
+            || lines.any(|line| {
+                let parts = parts(line);
+                let parts: Vec<_> = parts.iter().enumerate().map(|(column, part)| (column, part.as_str())).collect();
+                parts.len() == others + 1 && are_of_row(&parts)
+            })
     }
 
     /// After how many bytes a row that has not ended is given up.

@@ -202,7 +202,10 @@ fn who_begins_later_by_the_last_file_begins_though_someone_of_it_was_forgotten()
         let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
         let world = inbox_of(World::at(&clock, config));
         let rows: Vec<_> = (1..5).map(|number| dated(number, "Clerk", ",")).collect();
-        assert_eq!(arrives(&world, &clock, "a.csv", &[rows, vec![dated(5, "Clerk", "2027-03-05,")]].concat()), (4, 0, 0));
+        assert_eq!(
+            arrives(&world, &clock, "a.csv", &[rows, vec![dated(5, "Clerk", "2027-03-05,")]].concat()),
+            (4, 0, 0)
+        );
         world.run(&["forget", "P00002"]).expect(0);
         if rebuilt {
             world.run(&["rebuild"]).expect(0);
