@@ -96,7 +96,8 @@ impl Push<'_> {
         change.wish.id = Some(id);
         // What is set at a creation only is theirs.
         change.wish.fields.retain(|field, _| !self.seed_only.contains(field));
-        self.wait(change)
+        change.state = State::Waiting;
+        self.keep(change)
     }
 
     /// Whether someone was removed so short a while ago that the service may still have them.

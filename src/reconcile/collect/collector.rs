@@ -260,7 +260,9 @@ impl<'a> Collector<'a> {
             left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
         }
         let dated = |key: &&&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
-        self.later.undue = spoilt.iter().filter(dated).map(|key| Key::clone(key)).collect();
+        // Who begins later is not gone, and what the row says of days is kept with it.
+        let early: BTreeSet<&Key> = self.early.iter().collect();
+        self.later.undue = spoilt.union(&early).filter(dated).map(|key| Key::clone(key)).collect();
         self.later.ended = ended;
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));

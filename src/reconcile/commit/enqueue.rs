@@ -170,6 +170,7 @@ impl Commit<'_> {
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
             is_outdated: self.plan.updates.outdated.contains_key(&old.key) || self.is_laid_back,
+            is_held: self.plan.held.iter().any(|held| held.key == old.key),
             is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
@@ -317,6 +318,8 @@ struct Circumstances {
     is_judged: bool,
     /// What was approved of it is to be looked at again.
     is_outdated: bool,
+    /// Something about the record waits: it is not known who it is.
+    is_held: bool,
     /// Its entity is another job's by now, or offered to one.
     is_let_go: bool,
     /// It is no removal, or nothing says that its person is to stay.
@@ -343,7 +346,7 @@ impl EntryFate {
             State::Waiting if now.of_changes && !now.is_judged => {
                 if now.is_let_go {
                     Self::Removed
-                } else if !now.is_asked || !now.may_write || !now.may_leave {
+                } else if now.is_held || !now.is_asked || !now.may_write || !now.may_leave {
                     Self::Stays
                 } else if now.is_outdated {
                     Self::Outdated
@@ -397,6 +400,7 @@ mod tests {
             is_asked: has('a'),
             is_judged: has('j'),
             is_outdated: has('o'),
+            is_held: has('h'),
             is_let_go: has('g'),
             may_leave: !has('s'),
             of_changes: has('c'),

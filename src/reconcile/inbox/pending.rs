@@ -92,19 +92,20 @@ pub(crate) async fn run(
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
     let mut looks_again = false;
-    let mut report = match PendingWork::of(job, (context.store, context.now_for_leavers()), &staging.copy())? {
-        PendingWork::Nothing => match repeated(context, job, narrow)? {
-            Some((last, _copy)) => {
-                looks_again = true;
-                attempt(context, &again(last), mirrors, narrow, &begun).await
-            }
-            None => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
-        },
-        PendingWork::Last(last, _) => {
+    let work = PendingWork::of(job, (context.store, context.now_for_leavers()), &staging.copy())?;
+    // Where something waits that needs no row, the last file may be due all the same.
+    let repeats = if matches!(work, PendingWork::Last(..)) { None } else { repeated(context, job, narrow)? };
+    let mut report = match (work, repeats) {
+        (_, Some((last, _copy))) => {
+            looks_again = true;
+            attempt(context, &again(last), mirrors, narrow, &begun).await
+        }
+        (PendingWork::Nothing, None) => as_before(context, job, mirrors, idle(context, job, narrow)?)?,
+        (PendingWork::Last(last, _), None) => {
             looks_again = true;
             attempt(context, &last, mirrors, narrow, &begun).await
         }
-        PendingWork::Rowless(rowless) => {
+        (PendingWork::Rowless(rowless), None) => {
             let before = JobState::load(context.store, &job.name)?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
             (report.complete, report.details.judged) = (false, false);

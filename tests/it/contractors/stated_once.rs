@@ -95,7 +95,8 @@ fn law_6_no_one_leaves_while_it_is_asked_whether_a_new_record_is_them() {
 #[test]
 fn law_3_an_approved_create_of_someone_who_is_there_by_now_brings_their_values() {
     let job = changes("inbox").job("writes = \"approve\"\n");
-    let world = inbox_of(World::of(job));
+    let options = rosterd::sandbox::Options { accept_duplicates: true, ..Default::default() };
+    let world = inbox_of(World::with(options, job));
     Inbox(&world).drop("a.csv", HEADER.to_owned() + &row(1, "Nurse"));
     world.sync().expect(4);
     world.person(1, "Clerk");
@@ -104,4 +105,23 @@ fn law_3_an_approved_create_of_someone_who_is_there_by_now_brings_their_values()
     world.run(&["approve", "inbox"]);
     world.sync();
     assert_eq!((world.staff().len(), &world.held_as(1).unwrap()["title"]), (1, &"Nurse".into()));
+}
+
+#[test]
+fn a_row_that_begins_later_takes_back_that_someone_is_gone() {
+    let job = changes("inbox").job("active_from = \"{{ start }}\"\nwrites = \"approve\"\n");
+    let world = inbox_of(World::of(job));
+    let header = HEADER.trim_end().to_owned() + ",Start\n";
+    let dated = |title: &str, start: &str| format!("{},{start}\n", row(1, title).trim_end());
+    world.person(1, "Clerk");
+    Inbox(&world).drop("a.csv", header.clone() + &dated("Clerk", ""));
+    world.sync();
+    Inbox(&world).drop("b.csv", header.clone() + &dated("Gone", ""));
+    assert_eq!(world.sync().expect(4).job()["held"], 1);
+    Inbox(&world).drop("c.csv", header + &dated("Clerk", "2099-01-01"));
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!(ran.job()["held"], 0, "{ran:?}");
+    }
+    assert_eq!(world.staff().len(), 1);
 }
