@@ -320,18 +320,19 @@ impl Walk {
         let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
         let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
         let is_wide = self.columns.len() >= WIDE;
-        // In a text, a blank follows a comma. One column may hold values of several kinds.
+        // One column may hold values of several kinds. In a text, a blank follows a comma.
         let is_of_row = |column: usize, part: &str| match (kind(part), cells.get(column).and_then(kind)) {
-            _ if column == at => None,
-            (Some(part_kind), Some(own)) => {
-                let is_text = part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '));
-                Some(part_kind == own && !is_text)
-            }
+            (Some(part), Some(own)) if column != at => Some(part == own),
             _ => None,
+        };
+        let is_text = |column: usize, part: &str| {
+            column != at && part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '))
         };
         let are_of_row = |parts: &[(usize, &str)]| {
             let fit: Vec<bool> = parts.iter().filter_map(|(column, part)| is_of_row(*column, part)).collect();
-            is_wide || fit.iter().filter(|fits| **fits).count() * 2 > fit.len()
+            let fitting = fit.iter().filter(|fits| **fits).count();
+            let is_text = parts.iter().any(|(column, part)| is_text(*column, part));
+            is_wide || (!is_text && fitting > 0 && fitting * 2 >= fit.len())
         };
         let parts =
             |line: &'_ str| -> Vec<String> { line.split(char::from(self.delimiter)).map(str::to_owned).collect() };

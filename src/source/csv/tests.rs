@@ -227,6 +227,7 @@ fn law_1_rows_between_two_stray_quotes_are_missed() {
         (narrow, "1;\"Jo;j@x\nT-2;Al;a@x\n4711;Bo\";b@x\n", 0, Some(2)),
         ("Name;No;Mail\n", "O'Neil;\"1;j@x\nAl van Lee;2;a@x\nBo-Cy;3\";b@x\n", 0, Some(2)),
         ("No;Name;Room;Mail\n", "1;\"Jo;Room 5;j@x\n2;Al;Lobby;a@x\n3;Bo\";Lobby;b@x\n", 0, Some(2)),
+        ("No;Name;Room\n", "1;\"Jo;Room 5\n2;Al;Room 6\n3;Bo\";Lobby\n", 0, Some(2)),
         ("No;Name;Home\n", "1;Jo;\"Appt 3\n12; rue de la Paix; Paris\nFrance\"\n2;Bo;x\n", 2, None),
         (narrow, "1;\"Main St; left\nBern; CH\";x\n3;Cy;x\n", 2, None),
     ] {
