@@ -18,7 +18,7 @@ use std::io;
 use serde_json::Value as Json;
 
 use crate::clock::Clock;
-use crate::config::{Config, Job, Mode};
+use crate::config::{Config, Mode};
 use crate::history::{Audit, Decided};
 use crate::mirror::REMOVALS;
 use crate::operator::plan_file::used::USED_PLANS;
@@ -94,7 +94,7 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
 
 fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::Error> {
     let of_changes: BTreeSet<&JobName> =
-        parts(config).filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
+        config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     let mut known = BTreeSet::new();
@@ -165,7 +165,7 @@ fn keep_states(
     for job in undecided {
         states.entry(job).or_default().partly_decided = true;
     }
-    for part in parts(config) {
+    for part in config.parts() {
         let Some(JobState { found, mut inbox, copies, copies_read, .. }) = old.meta(MetaKey::Job(&part.name))? else {
             continue;
         };
@@ -182,8 +182,4 @@ fn keep_states(
     }
     states.iter().for_each(|(job, state)| state.put(batch, job));
     Ok(())
-}
-
-fn parts(config: &Config) -> impl Iterator<Item = &Job> {
-    config.jobs.iter().flat_map(Job::parts)
 }

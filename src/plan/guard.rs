@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hold_reason::Leaving;
 use super::options::{Limit, Limits, Writes};
 use super::{Change, Held, HoldReason, Judged};
-use crate::record::{Action, Key, RemoteId};
+use crate::record::{Action, Key, RemoteId, is_default};
 
 /// What the limits are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -43,15 +43,11 @@ pub struct Decided {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_answer: bool,
     /// How many copies of the state had been laid back by then: an approval in a later copy is one of another time.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
     /// The question that was answered by a rejection: the person that it names may be that of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<HoldReason>,
-}
-
-fn is_zero(number: &u64) -> bool {
-    *number == 0
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::holdings::Holdings;
 use super::undo::Undo;
-use crate::record::{Action, DesiredState, Entity, JobName, Key, RowMetadata, Target};
+use crate::record::{Action, DesiredState, Entity, JobName, Key, RowMetadata, Target, is_default};
 
 /// How far a change is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,14 +53,10 @@ pub struct Change {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
     /// In how many runs it could not be delivered for a reason of its own.
-    #[serde(default, skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub failures: u32,
     /// How far it is.
     pub state: State,
-}
-
-fn is_none(number: &u32) -> bool {
-    *number == 0
 }
 
 impl Change {

@@ -38,6 +38,7 @@ pub use photo::photo_mark;
 pub use reject::{CellValue, Rejected};
 pub use rosterd_client::RemoteId;
 pub use row_defect::RowDefect;
+pub(crate) use row_metadata::is_default;
 pub use row_metadata::{Number, RowMetadata};
 pub use sensitive::{Sensitive, is_marked, redact, reveal};
 pub use target::Target;

@@ -21,18 +21,19 @@ pub struct RowMetadata {
     pub due: Option<Day>,
     /// How many copies of the state had been laid back when a file of changes named that day: in a later copy, another file may have
     /// named another one since.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
 }
 
-fn is_zero(number: &u64) -> bool {
-    *number == 0
+/// Whether a value is the one that is not stored.
+pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl RowMetadata {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        is_default(self)
     }
 }
 

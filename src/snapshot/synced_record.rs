@@ -5,7 +5,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{FieldKind, JobName, Key, RemoteId, RowMetadata, Target, Value, Values};
+use crate::record::{FieldKind, JobName, Key, RemoteId, RowMetadata, Target, Value, Values, is_default};
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
 /// What was confirmed, by job and key.
@@ -35,7 +35,7 @@ pub struct SyncedRecord {
     #[serde(default, skip_serializing_if = "RowMetadata::is_empty")]
     pub marks: RowMetadata,
     /// How many writes in a row set back what was edited at the service since the one before, the source being the same.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub edits: u32,
     /// Whether another job owns the entity, and this one only joins people to it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -43,10 +43,6 @@ pub struct SyncedRecord {
     /// Whether the service held something newer when the state was found to be a copy that was laid back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtaken: bool,
-}
-
-fn is_zero<T: Default + PartialEq>(number: &T) -> bool {
-    *number == T::default()
 }
 
 /// That what `[job.leavers.set]` asks for was done to someone who is gone.
@@ -75,7 +71,7 @@ pub struct Gone {
     pub offered: Option<JobName>,
     /// How many copies of the state had been laid back by then. A later copy did not see who was there in between, so in it the grace
     /// begins again.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
 }
 
@@ -101,6 +97,11 @@ impl SyncedRecord {
             borrowed: false,
             overtaken: false,
         }
+    }
+
+    /// Whether nothing says that its person is gone.
+    pub fn stays(&self) -> bool {
+        self.gone.is_none() && self.left.is_none()
     }
 
     /// Whether the entity that now has the id is another person's: the service `created` it at another time.

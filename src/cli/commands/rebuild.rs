@@ -6,7 +6,7 @@ use crate::cli::args::RebuildArgs;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Mode, Needs};
+use crate::config::{Config, Mode, Needs};
 use crate::operator::{self, RebuildError, Rebuilt, Which};
 use crate::text::counted;
 
@@ -37,8 +37,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
             ))
             .hint("`rosterd rebuild --damaged` keeps what can be read and drops the rest; nothing was dropped now"));
     }
-    let Rebuilt { known, kept, leaving, queued, carried, held, waiting, rejections, approvals, unknown } =
-        seen.unwrap_or_default();
+    let Rebuilt { leaving, rejections, approvals, unknown, .. } = seen.unwrap_or_default();
     if ui.json {
         ui.document(&json!({
             "version": 1,
@@ -64,33 +63,39 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
         if let Some(error) = &damage {
             ui.line(format!("dropped: {}; what could be read of it:", sanitize(&error.kind.to_string())));
         }
-        ui.line(format!(
-            "dropped: {} people known, {} changes queued or parked, {} held, {}",
-            known - kept,
-            queued - carried - unknown,
-            held - waiting,
-            counted(approvals, "approval", "approvals")
-        ));
-        ui.line(format!(
-            "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
-            counted(rejections, "rejection", "rejections"),
-            people(leaving),
-            counted(waiting, "change", "changes"),
-            counted(unknown, "create", "creates")
-        ));
-        if config.jobs.iter().any(|job| job.mode == Mode::Changes) {
-            ui.line(format!(
-                "kept of jobs that read files of changes, since no file says it again: {}, {} that are queued",
-                people(kept - leaving),
-                counted(carried, "change", "changes")
-            ));
-        }
+        say(ui, &config, seen.unwrap_or_default());
     }
     let gone = if leaving > 0 { "; those who are gone leave as they would have" } else { "" };
     ui.line(format!(
         "the next `rosterd sync` matches people by match_on: this creates no duplicates and removes no one{gone}"
     ));
     Ok(Exit::Done)
+}
+
+/// Says what was dropped and what was kept.
+fn say(ui: &Ui, config: &Config, seen: Rebuilt) {
+    let Rebuilt { known, kept, leaving, queued, carried, held, waiting, rejections, approvals, unknown } = seen;
+    ui.line(format!(
+        "dropped: {} people known, {} changes queued or parked, {} held, {}",
+        known - kept,
+        queued - carried - unknown,
+        held - waiting,
+        counted(approvals, "approval", "approvals")
+    ));
+    ui.line(format!(
+            "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
+            counted(rejections, "rejection", "rejections"),
+            people(leaving),
+            counted(waiting, "change", "changes"),
+            counted(unknown, "create", "creates")
+        ));
+    if config.jobs.iter().any(|job| job.mode == Mode::Changes) {
+        ui.line(format!(
+            "kept of jobs that read files of changes, since no file says it again: {}, {} that are queued",
+            people(kept - leaving),
+            counted(carried, "change", "changes")
+        ));
+    }
 }
 
 fn people(number: u64) -> String {

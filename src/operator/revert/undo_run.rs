@@ -27,6 +27,7 @@ use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
 use crate::reconcile::commit::enqueue::queued;
+use crate::reconcile::correlate::identity_change::value_of;
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::leavers::detect::left_lately;
 use crate::reconcile::mirrors::Mirrors;
@@ -232,12 +233,7 @@ fn taken(job: &Job, store: &Store, mirror: &Mirror, changes: &[Change]) -> Resul
     })?;
     let mut taken = BTreeMap::new();
     for (key, field, id) in found {
-        let reason = match Owner::of(store, job.mapping.target, id)? {
-            Some(owner) if owner.job == job.name => HoldReason::ValueOfKey { field, key: owner.key.to_string() },
-            Some(owner) => HoldReason::ValueOfJob { field, key: owner.key.to_string(), job: owner.job.to_string() },
-            None => HoldReason::ValueOfEntity { field, one: job.mapping.target.noun().to_owned(), id },
-        };
-        taken.insert(key, reason);
+        taken.insert(key, value_of(Owner::of(store, job.mapping.target, id)?, job, field, id));
     }
     Ok(taken)
 }

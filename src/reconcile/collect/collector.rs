@@ -51,6 +51,8 @@ pub(crate) struct CollectedRows {
     pub(crate) earlier: BTreeSet<Key>,
     /// What is kept for a later day, or no longer.
     pub(crate) later: LaterRecords,
+    /// How many copies of the state were laid back so far.
+    pub(crate) copies: u64,
     /// What few candidates have, by their entries in the spill.
     rare: BTreeMap<SpillOffset, Rare>,
 }
@@ -259,10 +261,9 @@ impl<'a> Collector<'a> {
             let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
             left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
         }
-        let dated = |key: &&&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
+        let dated = |key: &&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
         // Who begins later is not gone, and what the row says of days is kept with it.
-        let early: BTreeSet<&Key> = self.early.iter().collect();
-        self.later.undue = spoilt.union(&early).filter(dated).map(|key| Key::clone(key)).collect();
+        self.later.undue = spoilt.iter().copied().chain(&self.early).filter(dated).cloned().collect();
         self.later.ended = ended;
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
@@ -421,6 +422,7 @@ impl<'a> Collector<'a> {
             early: self.early_rows,
             earlier: self.earlier,
             later: self.later,
+            copies: self.copies,
             rare: self.rare,
         })
     }

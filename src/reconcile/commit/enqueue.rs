@@ -125,12 +125,18 @@ impl Commit<'_> {
         }
         let go: BTreeMap<&Key, &Outline> = self.plan.go.iter().map(|change| (&change.key, change)).collect();
         let let_go = self.let_go();
+        let held: BTreeSet<&Key> = self.plan.held.iter().map(|held| &held.key).collect();
         let mut again = Vec::new();
         queue::briefs(self.store, &self.job.name, |old| {
             if old.failures > 0 {
                 earlier.failures.insert(old.key.clone(), old.failures);
             }
-            match self.fate(&old, go.contains_key(&old.key), let_go.contains(&old.key)) {
+            let found = Found {
+                is_wanted: go.contains_key(&old.key),
+                is_held: held.contains(&old.key),
+                is_let_go: let_go.contains(&old.key),
+            };
+            match self.fate(&old, found) {
                 EntryFate::Stays if self.is_unwritten(&old) => earlier.unwritten.push(old.key),
                 EntryFate::Stays => {}
                 EntryFate::Compared => again.push(old.key),
@@ -164,13 +170,13 @@ impl Commit<'_> {
         waits && self.job.mode == Mode::Changes && !self.plan.go.iter().any(|change| change.key == old.key)
     }
 
-    fn fate(&self, old: &Brief, is_wanted: bool, is_let_go: bool) -> EntryFate {
+    fn fate(&self, old: &Brief, Found { is_wanted, is_held, is_let_go }: Found) -> EntryFate {
         let now = Circumstances {
             is_wanted,
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
             is_outdated: self.plan.updates.outdated.contains_key(&old.key) || self.is_laid_back,
-            is_held: self.plan.held.iter().any(|held| held.key == old.key),
+            is_held,
             is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
             of_changes: self.job.mode == Mode::Changes,
@@ -305,6 +311,14 @@ enum EntryFate {
     Outdated,
     /// It is not wanted any more.
     Removed,
+}
+
+/// What the lists of a plan have of the record of an entry of the queue.
+#[derive(Clone, Copy)]
+struct Found {
+    is_wanted: bool,
+    is_held: bool,
+    is_let_go: bool,
 }
 
 /// What a run says of the record of an entry of the queue.

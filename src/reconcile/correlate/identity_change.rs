@@ -11,9 +11,11 @@ use std::collections::BTreeMap;
 use smol_str::SmolStr;
 
 use super::correlator::{CorrelationContext, Correlator};
+use crate::config::Job;
 use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, is_another_person, match_hash};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Key, Record, RemoteId, Target, Value, Values, normalize};
+use crate::snapshot::Owner;
 
 /// Who has which name, email and number at the service.
 pub(crate) struct People<'a> {
@@ -60,15 +62,7 @@ impl<'a> People<'a> {
         for (place, wanted) in self.note_brought(at, &update) {
             if let Some(id) = self.other_holder((place, &wanted), &update, context)? {
                 let field = self.fields[place].to_string();
-                return Ok(Some(match context.owner(id, &record.key)? {
-                    Some(owner) if owner.job == context.job.name => {
-                        HoldReason::ValueOfKey { field, key: owner.key.to_string() }
-                    }
-                    Some(owner) => {
-                        HoldReason::ValueOfJob { field, key: owner.key.to_string(), job: owner.job.to_string() }
-                    }
-                    None => HoldReason::ValueOfEntity { field, one: self.rules.target.noun().to_owned(), id },
-                }));
+                return Ok(Some(value_of(context.owner(id, &record.key)?, context.job, field, id)));
             }
         }
         Ok(None)
@@ -225,4 +219,13 @@ impl<'u> Update<'u> {
 
 fn text(value: &Value) -> Option<String> {
     value.as_text().map(normalize).filter(|text| !text.is_empty())
+}
+
+/// Why a record waits that would get the `field` of the entity of this id, which a record owns or none.
+pub(crate) fn value_of(owner: Option<Owner>, job: &Job, field: String, id: RemoteId) -> HoldReason {
+    match owner {
+        Some(owner) if owner.job == job.name => HoldReason::ValueOfKey { field, key: owner.key.to_string() },
+        Some(owner) => HoldReason::ValueOfJob { field, key: owner.key.to_string(), job: owner.job.to_string() },
+        None => HoldReason::ValueOfEntity { field, one: job.mapping.target.noun().to_owned(), id },
+    }
 }

@@ -1,5 +1,7 @@
 //! The last file of an inbox, for those who ask what the source says though no file is read now.
 
+use std::io;
+
 use tempfile::TempDir;
 
 use super::next_file::{Arrivals, NextFile};
@@ -70,9 +72,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     if !folder.is_marked() {
         return Ok(None);
     }
-    let end = format!("_{}", past.name);
-    let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;
-    for name in filed.iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX) {
+    for name in &filed_as(&folder, &past.name).map_err(failed)? {
         let content = take_filed(&folder, Destination::Processed, name, options.size_max, &copy);
         if content.is_ok_and(|content| content.as_ref() == Some(&past.content)) {
             return Ok(Some((over(job, copy, Some(past.name.clone().into())), Some(scratch))));
@@ -88,8 +88,15 @@ pub(crate) fn filed_content(job: &Job, store: &Store, name: &str) -> Result<Opti
     let failed = |source| inbox::Error::Copy { name: name.to_owned(), source };
     let folder = Folder::open(&options.dir)?;
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
-    let (filed, _) = folder.filed(Destination::Processed).map_err(failed)?;
-    let Some(latest) = filed.iter().rev().find(|filed| filed.ends_with(&format!("_{name}"))) else { return Ok(None) };
+    let filed = filed_as(&folder, name).map_err(failed)?;
+    let Some(latest) = filed.first() else { return Ok(None) };
     let copy = scratch.path().join("copy");
     Ok(take_filed(&folder, Destination::Processed, latest, options.size_max, &copy).ok().flatten())
+}
+
+/// What was filed of files of this name, the latest first.
+fn filed_as(folder: &Folder, name: &str) -> io::Result<Vec<String>> {
+    let end = format!("_{name}");
+    let (filed, _) = folder.filed(Destination::Processed)?;
+    Ok(filed.into_iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX).collect())
 }

@@ -124,7 +124,7 @@ impl LeaverDetector<'_> {
     /// People whose own row says that they are gone: in any read, and without grace (law 1). A row that names another
     /// person proves nothing about the owner of its key: it waits for a person (law 6).
     pub(crate) fn stated_leavers(&self, left: &BTreeMap<Key, Statement>, departed: &mut Leavers) -> Result<(), Error> {
-        if self.job.leavers.action == LeaverAction::Keep {
+        if self.job.leavers.action == LeaverAction::Keep || left.is_empty() {
             return Ok(());
         }
         let questions = self.questions()?;

@@ -179,14 +179,17 @@ impl JobTransfers {
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         for change in std::mem::take(changes) {
-            let is_again = change.wish.leaves() && change.line.is_none() && job.mode == Mode::Changes;
-            let reason = HELD.get(store, &job.name, &change.key)?.filter(|_| is_again).map(|held| held.reason);
+            if !change.wish.leaves() || change.line.is_some() || job.mode == Mode::Full {
+                changes.push(change);
+                continue;
+            }
+            let reason = HELD.get(store, &job.name, &change.key)?.map(|held| held.reason);
             let waits = match &reason {
                 Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
                     let key = Key::new(&reveal(key));
                     let there = key.map(|key| SyncedRecord::get(store, &other.name, &key)).transpose()?.flatten();
-                    !there.is_some_and(|there| there.gone.is_none() && there.left.is_none())
+                    !there.is_some_and(|there| there.stays())
                 }
                 _ => false,
             };
@@ -212,8 +215,7 @@ impl JobTransfers {
             let mut is_there = false;
             for row in rows {
                 let known = SyncedRecord::get(store, &other.name, &row.key)?;
-                is_there |=
-                    known.is_some_and(|known| known.gone.is_none() && known.left.is_none() && row.is_as_known(&known));
+                is_there |= known.is_some_and(|known| known.stays() && row.is_as_known(&known));
             }
             if is_there {
                 moved.push(change);

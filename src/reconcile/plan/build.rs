@@ -196,7 +196,7 @@ impl<'a> Inputs<'a> {
             index,
             now,
             first: context.missed_since(now),
-            copies: restored_state::copies(store)?,
+            copies: rows.copies,
             claimed: &classified.claimed,
             protection: &protection,
             set: &set,
@@ -288,7 +288,7 @@ impl<'a> Inputs<'a> {
             *mapping_settled = altered == 0 && reads == Reads::Last;
             notes.push(MAPPING_CHANGED.to_owned());
         }
-        let found = restored_state::copies(self.store())?;
+        let found = self.rows.copies;
         let comparison =
             restored_state::Comparison { job, store: self.store(), mirror: self.mirror(), mapped: &self.mapped };
         if found > self.state.copies {

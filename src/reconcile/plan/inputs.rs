@@ -23,7 +23,6 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
-use crate::reconcile::restored_state;
 use crate::record::{Action, Field, Key, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
@@ -88,7 +87,7 @@ impl<'a> Inputs<'a> {
         rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
-        let decisions = outdated::decided(job, &written, mirror, (store, restored_state::copies(store)?), filter)?;
+        let decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));

@@ -76,6 +76,11 @@ fn first_two(text: &str) -> [Option<char>; 2] {
     [bare.next(), bare.next()]
 }
 
+/// The parts of a line, each with its column, where the first one stands in this.
+fn parts(line: &str, delimiter: u8, column: usize) -> impl Iterator<Item = (usize, &str)> {
+    line.split(char::from(delimiter)).enumerate().map(move |(number, part)| (column + number, part))
+}
+
 /// What a cell holds, as far as that tells columns apart; nothing for an empty one.
 fn kind(text: &str) -> Option<char> {
     let text = text.trim();
@@ -318,36 +323,34 @@ impl Walk {
     /// column leaves to it. An address may look like that in a narrow file, so there each part must be of the kind of its column.
     fn swallowed(&self, cells: &StringRecord, at: usize) -> bool {
         let (Some(cell), Some(others @ 1..)) = (cells.get(at), self.columns.len().checked_sub(1)) else { return false };
-        let count = |text: &str| text.bytes().filter(|byte| *byte == self.delimiter).count();
-        let is_wide = self.columns.len() >= WIDE;
-        // One column may hold values of several kinds. In a text, a blank follows a comma.
-        let is_of_row = |column: usize, part: &str| match (kind(part), cells.get(column).and_then(kind)) {
-            (Some(part), Some(own)) if column != at => Some(part == own),
-            _ => None,
-        };
-        let is_text = |column: usize, part: &str| {
-            column != at && part.starts_with(' ') && cells.get(column).is_some_and(|own| !own.starts_with(' '))
-        };
-        let are_of_row = |parts: &[(usize, &str)]| {
-            let fit: Vec<bool> = parts.iter().filter_map(|(column, part)| is_of_row(*column, part)).collect();
-            let fitting = fit.iter().filter(|fits| **fits).count();
-            let is_text = parts.iter().any(|(column, part)| is_text(*column, part));
-            is_wide || (!is_text && fitting > 0 && fitting * 2 >= fit.len())
-        };
-        let parts =
-            |line: &'_ str| -> Vec<String> { line.split(char::from(self.delimiter)).map(str::to_owned).collect() };
         let mut lines = cell.split(['\n', '\r']);
         let (Some(first), Some(last)) = (lines.next(), lines.next_back()) else { return false };
-        let are_halves = count(last) == at && count(first) + at == others;
-        let (head, tail) = (parts(first), parts(last));
-        let tail = tail.iter().enumerate().map(|(column, part)| (column, part.as_str()));
-        let head = head.iter().enumerate().map(|(column, part)| (at + column, part.as_str()));
-        are_halves && are_of_row(&tail.chain(head).collect::<Vec<_>>())
-            || lines.any(|line| {
-                let parts = parts(line);
-                let parts: Vec<_> = parts.iter().enumerate().map(|(column, part)| (column, part.as_str())).collect();
-                parts.len() == others + 1 && are_of_row(&parts)
-            })
+        let parts = |line, column| parts(line, self.delimiter, column);
+        let are_halves = parts(last, 0).count() == at + 1 && parts(first, at).count() + at == others + 1;
+        are_halves && self.are_of_row(parts(last, 0).chain(parts(first, at)), cells, at)
+            || lines.any(|line| parts(line, 0).count() == others + 1 && self.are_of_row(parts(line, 0), cells, at))
+    }
+
+    /// Whether parts of the cell at `at` may stand in their columns as the cells of the row do.
+    fn are_of_row<'p>(&self, parts: impl Iterator<Item = (usize, &'p str)>, cells: &StringRecord, at: usize) -> bool {
+        if self.columns.len() >= WIDE {
+            return true;
+        }
+        let (mut fitting, mut others) = (0, 0);
+        for (column, part) in parts.filter(|(column, _)| *column != at) {
+            let Some(own) = cells.get(column) else { continue };
+            // In a text, a blank follows a comma.
+            if part.starts_with(' ') && !own.starts_with(' ') {
+                return false;
+            }
+            match (kind(part), kind(own)) {
+                (Some(part), Some(own)) if part == own => fitting += 1,
+                (Some(_), Some(_)) => others += 1,
+                _ => {}
+            }
+        }
+        // One column may hold values of several kinds.
+        fitting > 0 && fitting >= others
     }
 
     /// After how many bytes a row that has not ended is given up.

@@ -17,6 +17,19 @@ fn clock() -> Clock {
     Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap())
 }
 
+/// A job whose rows name a last day, over an inbox of files of this mode; and the header of those.
+fn dated_inbox(clock: &Clock, mode: &str) -> (World, String) {
+    let source = format!("settle = \"0s\"\nmode = \"{mode}\"\n");
+    let job = Config::default().job + "active_until = \"{{ end }}\"\n";
+    let config = Config { job, source, rest: DAY.into(), ..Config::default() };
+    let world = inbox_of(World::at(clock, config.in_a_folder(OfAFolder::Damage)));
+    (world, HEADER.trim_end().to_owned() + ",End\n")
+}
+
+fn dated(number: usize, title: &str, end: &str) -> String {
+    format!("{},{end}\n", row(number, title).trim_end())
+}
+
 fn aside(world: &World) -> PathBuf {
     let aside = world.dir().join("aside");
     copy(&world.state(), &aside);
@@ -74,15 +87,10 @@ fn fault_16_an_approval_that_a_state_has_which_was_laid_back_is_asked_for_again(
 #[test]
 fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_an_inbox() {
     let clock = clock();
-    let source = "settle = \"0s\"\n".into();
-    let job = "active_until = \"{{ end }}\"\n";
-    let config = Config { job: Config::default().job + job, source, rest: DAY.into(), ..Config::default() };
-    let world = inbox_of(World::at(&clock, config.in_a_folder(OfAFolder::Damage)));
-    let header = HEADER.trim_end().to_owned() + ",End\n";
-    let dated = |number, end: &str| format!("{},{end}\n", row(number, "Clerk").trim_end());
+    let (world, header) = dated_inbox(&clock, "full");
     let file = |end: &str| {
-        let rows: String = (1..31).map(|number| dated(number, "")).collect();
-        header.clone() + &rows + &dated(31, end)
+        let rows: String = (1..31).map(|number| dated(number, "Clerk", "")).collect();
+        header.clone() + &rows + &dated(31, "Clerk", end)
     };
     let removed = |hours: i64| {
         clock.advance(SignedDuration::from_hours(hours));
@@ -109,12 +117,7 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_
 #[test]
 fn law_1_fault_16_in_a_state_that_was_laid_back_a_day_that_a_file_of_changes_named_waits_for_their_row() {
     let clock = clock();
-    let source = "settle = \"0s\"\nmode = \"changes\"\n".into();
-    let job = "active_until = \"{{ end }}\"\n";
-    let config = Config { job: Config::default().job + job, source, rest: DAY.into(), ..Config::default() };
-    let world = inbox_of(World::at(&clock, config.in_a_folder(OfAFolder::Damage)));
-    let header = HEADER.trim_end().to_owned() + ",End\n";
-    let dated = |number, title: &str, end: &str| format!("{},{end}\n", row(number, title).trim_end());
+    let (world, header) = dated_inbox(&clock, "changes");
     let counts = |name: &str, rows: &[String]| {
         Inbox(&world).drop(name, header.clone() + &rows.concat());
         let counts = world.sync_at(&clock).counts;

@@ -27,6 +27,13 @@ fn world_at(clock: &Clock, job: &str, rest: &str) -> World {
     inbox_of(World::at(clock, config))
 }
 
+/// A job over an inbox of files of everyone, likewise.
+fn everyone_at(clock: &Clock) -> World {
+    let source = "settle = \"0s\"\n".into();
+    let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
+    inbox_of(World::at(clock, config))
+}
+
 fn clock() -> Clock {
     Clock::fixed("2027-03-03T10:00:00Z".parse().unwrap())
 }
@@ -134,9 +141,7 @@ fn law_9_a_rebuild_loses_nothing_that_a_file_said_once() {
 #[test]
 fn law_9_after_a_rebuild_the_last_file_of_everybody_is_read_again() {
     let clock = clock();
-    let source = "settle = \"0s\"\n".into();
-    let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
-    let world = inbox_of(World::at(&clock, config));
+    let world = everyone_at(&clock);
     let rows: Vec<_> = (1..5).map(|number| dated(number, "Clerk", ",")).collect();
     assert_eq!(arrives(&world, &clock, "a.csv", &[rows, vec![dated(5, "Clerk", "2027-03-05,")]].concat()), (4, 0, 0));
     world.run(&["rebuild"]).expect(0);
@@ -184,9 +189,7 @@ fn law_1_a_last_day_of_decades_ago_removes_no_one_who_is_known() {
 #[test]
 fn law_9_after_a_rebuild_who_is_missing_from_a_newer_file_is_known() {
     let clock = clock();
-    let source = "settle = \"0s\"\n".into();
-    let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
-    let world = inbox_of(World::at(&clock, config));
+    let world = everyone_at(&clock);
     let rows: Vec<_> = (1..31).map(|number| dated(number, "Clerk", ",")).collect();
     assert_eq!(arrives(&world, &clock, "a.csv", &rows), (30, 0, 0));
     world.run(&["rebuild"]).expect(0);
@@ -198,9 +201,7 @@ fn law_9_after_a_rebuild_who_is_missing_from_a_newer_file_is_known() {
 fn who_begins_later_by_the_last_file_begins_though_someone_of_it_was_forgotten() {
     for rebuilt in [false, true] {
         let clock = clock();
-        let source = "settle = \"0s\"\n".into();
-        let config = Config { job: Config::default().job + DAYS, source, rest: LEAVE.into(), ..Config::default() };
-        let world = inbox_of(World::at(&clock, config));
+        let world = everyone_at(&clock);
         let rows: Vec<_> = (1..5).map(|number| dated(number, "Clerk", ",")).collect();
         assert_eq!(
             arrives(&world, &clock, "a.csv", &[rows, vec![dated(5, "Clerk", "2027-03-05,")]].concat()),
