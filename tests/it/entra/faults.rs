@@ -192,7 +192,7 @@ fn a_service_that_is_busy_is_asked_again_within_the_time_of_the_read() {
     let ran = world.sync().expect(1);
     assert!(ran.reason().contains("it answered 429 to a request for users; it is busy"), "{ran:?}");
     graph.say(|_, _, _| json_answer(429, "retry-after: 3600\r\n", &json!({})));
-    world.edit_config("type =", "timeout = \"1s\"\ntype =");
+    world.edit_config("type =", "timeout = \"30s\"\ntype =");
     let ran = world.sync().expect(1);
     let said =
         "it answered 429 to a request for users and asks to wait 3600 s, which is longer than this read may take";
