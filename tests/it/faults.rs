@@ -1,6 +1,5 @@
 //! Faults of the regression list and incidents of the field that no other file is about, each under its number or name.
 
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use rosterd::sandbox::Options;
@@ -10,6 +9,7 @@ use serde_json::json;
 use crate::support::daemon::eventually;
 use crate::support::faked::Faked;
 use crate::support::held::freeze;
+use crate::support::ports::free_port;
 use crate::support::{Config, HEADER, Ran, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -137,7 +137,7 @@ fn serve_tls(world: &World, name: &str, more: &[&str]) -> (Tls, u16) {
         .current_dir(world.dir())
         .output();
     assert!(made.unwrap().status.success());
-    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let port = free_port();
     let server = Command::new("openssl")
         .args(["s_server", "-quiet", "-www", "-key", "key.pem", "-cert", "cert.pem", "-accept", &port.to_string()])
         .args(more)

@@ -10,6 +10,7 @@ use crate::monitoring::page::tool;
 use crate::support::accounts::Accounts;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
+use crate::support::ports::free_address;
 use crate::support::{Config, people};
 
 #[test]
@@ -52,7 +53,7 @@ fn every_series_of_an_account_has_its_name_and_prometheus_takes_them() {
 #[test]
 fn a_table_leads_to_each_account_and_another_address_is_another_page() {
     let mut accounts = Accounts::of(&["north", "south"]);
-    let other = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let other = free_address();
     accounts.add("apart", Config::rest(&format!("[status]\nlisten = \"{other}\"\nhosts = [\"apart.example.com\"]\n")));
     let daemon = accounts.daemon();
     let (status, _, page) = get(accounts.address, "/");

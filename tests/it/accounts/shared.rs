@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::TcpListener;
 use std::path::Path;
 
 use rustix::process::Signal;
@@ -10,6 +9,7 @@ use rustix::process::Signal;
 use crate::support::accounts::Accounts;
 use crate::support::daemon::{Daemon, eventually};
 use crate::support::looked::get;
+use crate::support::ports::free_address;
 use crate::support::{Config, people, postgres};
 
 const NAMES: [&str; 6] = ["a", "b", "c", "d", "e", "f"];
@@ -147,7 +147,7 @@ fn what_stands_by_is_shown_as_running_elsewhere_and_is_nothing_wrong() {
     let accounts = accounts();
     let first = accounts.worker("first", "accounts");
     eventually("it has all", || shares(&accounts).0 == [6]);
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     accounts.database().sql("update rosterd.worker set began_at = clock_timestamp() + interval '1 hour'");
     let second = accounts.worker_with("second", "accounts", |command| {
         command.env("ROSTERD__STATUS__LISTEN", address.to_string());

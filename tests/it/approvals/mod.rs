@@ -10,7 +10,6 @@ mod settings;
 mod stand_by;
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt as _;
 
 use browser::Browser;
@@ -18,6 +17,7 @@ use provider::Provider;
 use serde_json::{Value, json};
 
 use crate::support::daemon::{Daemon, eventually};
+use crate::support::ports::free_port;
 use crate::support::{Config, World, people};
 
 /// What `hr` may do.
@@ -34,11 +34,6 @@ struct Pages {
     provider: Provider,
     daemon: Option<Daemon>,
     port: u16,
-}
-
-/// A port that is free.
-fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 
 impl Pages {

@@ -1,7 +1,7 @@
 //! A `sync` over the socket: seen, counted and remembered as a run that its schedule started.
 
 use std::fs::File;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::time::{Duration, SystemTime};
 
 use rosterd::clock::Clock;
@@ -11,11 +11,12 @@ use rosterd::record::JobName;
 use crate::inbox::{Inbox, inbox_of};
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
+use crate::support::ports::free_address;
 use crate::support::{Config, World, people};
 
 /// An address that is free, and the tables that put the status page there.
 fn page() -> (SocketAddr, String) {
-    let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     (address, format!("[status]\nlisten = \"{address}\"\n"))
 }
 

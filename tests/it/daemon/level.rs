@@ -9,6 +9,7 @@ use rustix::process::Signal;
 use crate::support::config::OfAFolder;
 use crate::support::daemon::{Daemon, eventually};
 use crate::support::looked::get;
+use crate::support::ports::free_address;
 use crate::support::{Config, World, kept, people, row};
 
 const RUNS: usize = 60;
@@ -23,7 +24,7 @@ fn open_files(daemon: &Daemon) -> usize {
 
 #[test]
 fn sixty_runs_commands_reloads_and_looks_leave_no_file_open() {
-    let address = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let address = free_address();
     let world = World::of(Config::served("", &format!("[status]\nlisten = \"{address}\"\n")));
     world.csv(people(0..20));
     let daemon = world.daemon();

@@ -6,12 +6,8 @@ use std::net::{SocketAddr, TcpListener};
 use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::looked::get;
+use crate::support::ports::free_address;
 use crate::support::{Config, World, people};
-
-/// An address on which nothing listens.
-fn free() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
-}
 
 fn watched(address: SocketAddr, rest: &str) -> World {
     let tables = format!("[status]\nlisten = \"{address}\"\n{rest}");
@@ -21,7 +17,7 @@ fn watched(address: SocketAddr, rest: &str) -> World {
 }
 
 #[test]
-fn fault_108_a_port_that_is_taken_stops_no_run_and_is_taken_as_soon_as_it_is_free() {
+fn fault_108_a_port_that_is_taken_stops_no_run_and_is_taken_as_soon_as_it_is_free_address() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap();
     let web = Listener::start(Listener::http);
@@ -54,7 +50,7 @@ const FILES: u64 = 192;
 
 #[test]
 fn connections_that_say_nothing_stop_neither_runs_nor_commands_nor_the_page() {
-    let address = free();
+    let address = free_address();
     let world = watched(address, "");
     let daemon = world.daemon();
     let limit = rustix::process::Rlimit { current: Some(FILES), maximum: Some(FILES) };
@@ -76,7 +72,7 @@ fn connections_that_say_nothing_stop_neither_runs_nor_commands_nor_the_page() {
 
 #[test]
 fn a_page_is_shown_under_this_machine_s_names_only() {
-    let address = free();
+    let address = free_address();
     let world = watched(address, "");
     let daemon = world.daemon();
     for (host, status) in [("localhost", "200"), ("roster.example.com", "421")] {
@@ -94,7 +90,7 @@ fn a_page_is_shown_under_this_machine_s_names_only() {
 
 #[test]
 fn the_daemon_shows_how_things_are() {
-    let address = free();
+    let address = free_address();
     let world = watched(address, "");
     let daemon = world.daemon();
     eventually("a run is counted", || {
@@ -122,7 +118,7 @@ fn the_daemon_shows_how_things_are() {
 #[test]
 fn the_daemon_tells_what_is_new_and_a_restart_repeats_nothing() {
     let web = Listener::start(Listener::http);
-    let world = watched(free(), &format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address));
+    let world = watched(free_address(), &format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address));
     let mut told = Vec::new();
     let mut hears = |what: &str, event: &str| {
         eventually(what, || {

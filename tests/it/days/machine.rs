@@ -28,6 +28,7 @@ use tokio::runtime::Runtime;
 use super::oracle::Blow;
 use crate::monitoring::notices::Listener;
 use crate::support::config::UNLIMITED;
+use crate::support::daemon::eventually;
 use crate::support::inside::open_store;
 use crate::support::site::memory;
 use crate::support::{self, World, shown};
@@ -218,7 +219,8 @@ impl Machine {
         self.world.stop_service();
         let place = tokio::net::TcpSocket::new_v4().unwrap();
         place.set_reuseaddr(true).unwrap();
-        place.bind(self.options.listen).unwrap();
+        // Another test's child may have the listener until it becomes another program.
+        eventually("the address is free", || place.bind(self.options.listen).is_ok());
         place
     }
 

@@ -1,8 +1,9 @@
 //! Accounts of one process: a folder of configurations, and for each of them a folder with its files, its state and a service.
 
+use crate::support::ports::free_address;
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -34,7 +35,7 @@ impl Accounts {
         let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         let dir = TempDir::new().unwrap();
         fs::create_dir(dir.path().join("accounts")).unwrap();
-        let address = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let address = free_address();
         Self { dir, services: BTreeMap::new(), runtime, database: OnceLock::new(), address }
     }
 

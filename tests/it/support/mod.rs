@@ -14,6 +14,7 @@ pub(crate) mod inside;
 pub(crate) mod kept;
 pub(crate) mod looked;
 pub(crate) mod mailer;
+pub(crate) mod ports;
 pub(crate) mod postgres;
 pub(crate) mod scripted;
 pub(crate) mod site;

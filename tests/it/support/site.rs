@@ -1,13 +1,15 @@
 //! A folder with a configuration and HR's file, and the service that the configuration names.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::ops::Range;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use rosterd::config::{self, Needs};
-use rosterd::sandbox::{Options, Sandbox};
+use rosterd::sandbox::{Error, Options, Sandbox};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -66,7 +68,15 @@ impl Site {
 
     /// Starts a service again, for one that was ended.
     pub(crate) async fn start_again(&mut self, options: Options) {
-        self.sandbox = Some(Sandbox::start(options).await.unwrap());
+        // Another test's child may have the listener that was there until it becomes another program.
+        self.sandbox = Some(loop {
+            match Sandbox::start(options.clone()).await {
+                Ok(sandbox) => break sandbox,
+                Err(Error::Listen { source, .. }) if source.kind() == ErrorKind::AddrInUse => {}
+                Err(error) => panic!("{error}"),
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        });
     }
 
     /// The service.

@@ -1,9 +1,9 @@
 //! A real OpenLDAP server of a test's own, on free ports of this machine. It ends with the test.
 
+use crate::support::ports::free_port;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::Write as _;
-use std::net::TcpListener;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
@@ -234,8 +234,4 @@ pub(crate) fn person(number: usize, lines: &str) -> String {
 /// So many people from `first` on.
 pub(crate) fn people(numbers: std::ops::Range<usize>) -> String {
     numbers.map(|number| person(number, "")).collect()
-}
-
-fn free_port() -> u16 {
-    TcpListener::bind(("127.0.0.1", 0)).unwrap().local_addr().unwrap().port()
 }
