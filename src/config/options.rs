@@ -14,7 +14,7 @@ use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
 use crate::lookup::Lookup;
-use crate::record::JobName;
+use crate::record::{JobName, Target};
 use crate::secret::Unusable;
 use crate::source::{Source, inbox};
 use crate::store::Home;
@@ -192,6 +192,17 @@ impl Job {
     /// The job with its parts, in the order in which they are sent.
     pub fn parts(&self) -> impl Iterator<Item = &Self> {
         self.organizations.as_deref().into_iter().chain([self]).chain(self.memberships.as_deref())
+    }
+
+    /// Whether its records are the members or the organizations of memberships, of which a row names one of several: then a row that
+    /// says that something is over speaks of that membership.
+    pub fn has_halves(&self) -> bool {
+        self.memberships.is_some() || self.mapping.target == Target::Organization && self.name != self.name.root()
+    }
+
+    /// Whether a run reads a file of changes that may be older than the last one.
+    pub fn reads_older_changes(&self) -> bool {
+        self.mode == Mode::Changes && self.inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some())
     }
 
     /// The day that it is, in the job's time zone, at some time.

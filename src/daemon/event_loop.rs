@@ -12,6 +12,7 @@ use super::scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, covered
 use super::shutdown::{CancelToken, GRACE};
 use super::state::{DaemonState, LoopEvent, NextRun, Said, Setup};
 use crate::config::Job;
+use crate::queue::{self, State};
 use crate::reconcile::JobState;
 use crate::record::{JobName, reveal};
 use crate::store::{self, Store};
@@ -22,7 +23,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 const END_MAX: Duration = GRACE.saturating_add(Duration::from_secs(5));
 
 /// The jobs of a configuration as the scheduler takes them. A job that never ran by its schedule counts from its last run,
-/// or else from now on; either is remembered, so that a time that is missed from here is made up once.
+/// or else from now on; either is remembered, so that a time that is missed from here is made up once. One of which changes are
+/// queued goes on at once.
 pub(super) fn timed(setup: &Setup, store: &Store, now: ClockReading) -> Result<Vec<Timed>, store::Error> {
     let timed = |job: &Job| {
         let mut served = covered::served(store, &job.name)?;
@@ -35,7 +37,11 @@ pub(super) fn timed(setup: &Setup, store: &Store, now: ClockReading) -> Result<V
             }
             served = Some(from);
         }
-        Ok(Timed::new(job, served))
+        let mut is_open = false;
+        for part in job.parts() {
+            queue::briefs(store, &part.name, |change| is_open |= !matches!(change.state, State::Parked { .. }))?;
+        }
+        Ok(Timed::new(job, served).going_on(is_open))
     };
     setup.config.jobs.iter().map(timed).collect()
 }

@@ -389,10 +389,9 @@ impl DaemonState {
         if call.version != VERSION {
             return Some("the daemon is of another version than this program: restart it".to_owned());
         }
-        let ours = match &call.state_dir {
-            Some(dir) => own.folder().is_some_and(|own| same_place(dir, own)),
-            None => same_place(&call.config, &config.source_path),
-        };
+        // A state folder that its own file names since counts from the next start: until then this one works for the account.
+        let has_state = |dir| own.folder().is_some_and(|own| same_place(dir, own));
+        let ours = same_place(&call.config, &config.source_path) || call.state_dir.as_deref().is_some_and(has_state);
         (!ours).then(|| format!("the daemon's state lies in {own}, and that is not the one asked for"))
     }
 }

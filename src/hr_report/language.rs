@@ -332,6 +332,7 @@ mod tests {
             CellOutsideTable { column: text() },
             Uncalculated,
             OtherRowUnusable,
+            OlderRow,
             RowsDiffer { lines: text() },
             NoLocation,
             NoLocationId { id: 7 },

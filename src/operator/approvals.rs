@@ -227,7 +227,10 @@ fn decide_part(
         let (doubt, is_answer) = (change.doubt, change.reason.is_question());
         let is_rejected = matches!(verdict, Verdict::Rejected(_));
         let question = Some(change.reason.clone()).filter(|_| is_rejected && is_answer);
-        queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies, question });
+        // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped.
+        if !(is_rejected && change.undo.is_some()) {
+            queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies, question });
+        }
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
             // The next question: no file need say it again.
             Some(other) => {

@@ -223,13 +223,20 @@ impl Push<'_> {
         Ok(Outcome::Undelivered(format!("id {id} is key {key} of job {job} by now, so nothing is done").into()))
     }
 
-    /// Puts on disk that the entity of a mover is gone. The next plan creates it again, under the guard, if a whole
-    /// listing lacks it too.
+    /// Puts on disk that the entity of a mover is gone, and what was wanted of it: no file of changes says that again. The next plan
+    /// creates it again, under the guard, if a whole listing lacks it too.
     pub(super) fn vanished(&self, change: &Change, id: RemoteId) -> Result<Outcome, Error> {
         let mut batch = Batch::default();
         mirror::drop_gone(&mut batch, change.target, id);
         mirror::force_full_listing(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
+        let known = SyncedRecord::get(self.store, &change.job, &change.key)?
+            .filter(|_| change.undo.is_none() && !change.wish.leaver);
+        if let Some(mut known) = known {
+            known.sent.extend(change.wish.fields.clone());
+            known.marks.clone_from(&change.marks);
+            known.put(&mut batch, &change.job, &change.key);
+        }
         self.store.commit(batch)?;
         Ok(Outcome::Undelivered(format!("id {id} is gone from the service; the next run creates it again").into()))
     }

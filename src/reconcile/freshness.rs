@@ -10,16 +10,24 @@ use super::model::error::Error;
 use super::model::job_state::JobState;
 use super::model::reason::{Reason, ReasonKind};
 use crate::config::Job;
+use crate::source::Source;
 use crate::store;
 
-/// Remembers when the content of a source that is read in place became another one.
+/// Remembers which file is read in place, and when the content of such a source became another one.
 pub(crate) fn note(context: &Context<'_>, job: &Job, content: &str) -> Result<(), store::Error> {
     let mut state = JobState::load(context.store, &job.name)?;
-    if state.content == content {
+    let file = match &job.source {
+        Source::Csv(options) => Some(options.path.clone()),
+        Source::Web(_) | Source::Ldap(_) | Source::Entra(_) | Source::Cached { .. } => None,
+    };
+    if state.content == content && state.file == file {
         return Ok(());
     }
-    content.clone_into(&mut state.content);
-    state.fresh = Some(context.clock.now());
+    if state.content != content {
+        content.clone_into(&mut state.content);
+        state.fresh = Some(context.clock.now());
+    }
+    state.file = file;
     state.save(context.store, &job.name)
 }
 

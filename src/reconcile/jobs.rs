@@ -69,13 +69,19 @@ async fn plan_one(
     narrow: &KeyFilter,
     what_for: For,
 ) -> Result<(Vec<JobPlan>, u64), Error> {
-    let next = peek::peek(job, Some(context.store), context.clock)?;
+    let mut next = peek::peek(job, Some(context.store), context.clock)?;
     let last = match (next.job(), what_for) {
         (None, For::Rehearsal) => last_file::last(job, context.store)?,
         (None, _) => repeated(context, job, narrow)?,
-        _ => None,
+        (Some(_), For::Rehearsal) => None,
+        // The last file says more than what is left of it and of earlier ones.
+        (Some(_), _) if next.is_rowless() => repeated(context, job, narrow)?,
+        (Some(_), _) => None,
     };
-    let over = next.job().or(last.as_ref().map(|(job, _)| job));
+    if last.is_some() {
+        next = next.without_rest();
+    }
+    let over = last.as_ref().map(|(job, _)| job).or(next.job());
     let Some(job) = over else {
         mirrors.pull(context, job).await?;
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;

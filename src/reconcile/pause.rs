@@ -161,6 +161,8 @@ fn stop(home: &Home, clock: &Clock, scope: &PauseScope, by: String, why: Option<
     match make(home, clock, scope, by.clone(), why) {
         // What the first try made of it counts as a pause by now.
         Err(error) if is_full(&error) && home.give_up_reserve()? => make(home, clock, scope, by, why).map(|_| true),
+        // Also where there is no room at all for who did it and when.
+        Err(error) if is_full(&error) && pauses(home)?.iter().any(|pause| pause.scope == *scope) => Ok(true),
         made => made,
     }
 }

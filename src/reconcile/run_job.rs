@@ -12,7 +12,8 @@ use super::collect::key_filter::narrowed;
 use super::collect::shared_read::read_once;
 use super::commit::adopt::Adoption;
 use super::commit::enqueue::{commit, left_unknown, parked};
-use super::commit::index::{IndexUpdate, forget_days, save_index};
+use super::commit::index::{IndexUpdate, save_index};
+use super::commit::spoilt_rows::end_earlier;
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
@@ -23,6 +24,7 @@ use super::model::part_draft::PartDraft;
 use super::model::reason::{Reason, ReasonKind};
 use super::plan::build::{Digested, draft_plan, finish_plan};
 use super::plan::inputs::JobContext;
+use super::plan::kept_halves;
 use super::push_session::PushSession;
 use super::report::job_report::{Part, Report, report};
 use super::report::warnings;
@@ -114,7 +116,7 @@ pub(crate) async fn run_job(
         }
     } else {
         for run in &parts {
-            forget_days(context.store, &run.plan)?;
+            end_earlier(context.store, run.part, &run.plan, &run.narrow)?;
         }
     }
     let mut done = Vec::new();
@@ -170,6 +172,7 @@ pub(crate) async fn plan_parts<'a>(
         });
     }
     job_limit::share(context, job, &mut drafts, narrow)?;
+    kept_halves::keep(context.store, job, &mut drafts)?;
     let mut parts = Vec::new();
     for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
         let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;

@@ -105,6 +105,11 @@ pub enum RowDefect {
     Uncalculated,
     #[error("another row of this key can't be used, so this one is not used either")]
     OtherRowUnusable,
+    #[error(
+        "the list seems to be older than the last one, and this row names a day, or something newer waits of this person: \
+         nothing of the row is used; if it counts, drop it again in a new list"
+    )]
+    OlderRow,
     #[error("the key stands on lines {lines} with different values; which of them is right?")]
     RowsDiffer { lines: String },
     #[error("the service has no location of that name; `rosterd check` lists its locations")]

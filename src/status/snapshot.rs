@@ -297,7 +297,8 @@ impl JobView {
             ReasonKind::Late.because(format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)))
         });
         let inbox = job.inbox.as_ref().map(|inbox| {
-            let waiting = Folder::open(&inbox.dir).and_then(|folder| folder.waiting(inbox, &|_| false));
+            let waiting = Folder::open_known(&inbox.dir, state.inbox_before(&inbox.dir))
+                .and_then(|folder| folder.waiting(inbox, &|_| false));
             waiting.map_err(|error| chain(&error))
         });
         Self {

@@ -50,7 +50,8 @@ fn one(job: &Section<'_>, name: &str, table: &Section<'_>) -> Checked {
     // Its secrets are its own: `JOB.NAME.password`.
     let called = job.text("name").map(|job| format!("{job}.{name}"));
     let source = source::check(&from, called.as_deref()).and_then(|source::Checked { source, mode, inbox, .. }| {
-        if inbox.is_some() {
+        // What can't be looked at may be a file that comes later.
+        if inbox.is_some_and(|inbox| inbox.dir.is_dir() || from.has("order") || from.has("pattern")) {
             return from.wrong("path", "is an inbox, and a lookup is one file", Some("name the file itself"));
         }
         if mode == Mode::Changes {

@@ -94,13 +94,15 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
     Some(Checked { source: Source::Csv(options), mode, inbox, expect_every })
 }
 
-/// A folder is an inbox; so is what has a setting that only an inbox has.
+/// A folder is an inbox. So is what has a setting that only an inbox has, and what can't be looked at and is not named like a
+/// file: a share that is mounted later.
 fn inbox(source: &Section<'_>, options: &Options) -> Option<inbox::Options> {
     let order = source.choice("order", &[("name", Order::Name), ("modified", Order::Modified)]);
     let patterns: Vec<String> =
         source.list::<String>("pattern").into_iter().filter(|pattern| !pattern.is_empty()).collect();
     let written = source.text("path").unwrap_or_default();
-    if !written.ends_with('/') && !options.path.is_dir() && patterns.is_empty() && !source.has("order") {
+    let is_folder = options.path.metadata().map_or(options.path.extension().is_none(), |found| found.is_dir());
+    if !written.ends_with('/') && !is_folder && patterns.is_empty() && !source.has("order") {
         return None;
     }
     if options.path.is_file() {

@@ -48,6 +48,7 @@ pub struct Timed {
     targets: BTreeSet<Target>,
     schedule: Option<(Schedule, TimeZone)>,
     served: Option<Timestamp>,
+    goes_on: bool,
 }
 
 impl Timed {
@@ -55,7 +56,12 @@ impl Timed {
     pub fn new(job: &Job, served: Option<Timestamp>) -> Self {
         let schedule = job.schedule.clone().or_else(|| hourly(job));
         let schedule = schedule.map(|schedule| (schedule, job.time_zone.clone()));
-        Self { name: job.name.clone(), targets: reconcile::needed(job), schedule, served }
+        Self { name: job.name.clone(), targets: reconcile::needed(job), schedule, served, goes_on: false }
+    }
+
+    /// The same for one that is due as soon as the daemon begins, whatever the time: an earlier process left changes on their way.
+    pub fn going_on(self, goes_on: bool) -> Self {
+        Self { goes_on, ..self }
     }
 }
 
@@ -94,7 +100,7 @@ struct ScheduledJob {
     served: Option<Timestamp>,
     /// The first time that is not served; worked out once, as it takes a walk over days.
     next: Option<Timestamp>,
-    /// A user wants it to run, whatever the time.
+    /// It is to run whatever the time: a user wants it, or an earlier run did not come to its end.
     asked: bool,
     /// Since when it is due and waits for another's run to end, as the clock said then.
     waits: Option<Timestamp>,
@@ -103,9 +109,8 @@ struct ScheduledJob {
 
 impl ScheduledJob {
     fn new(timed: Timed) -> Self {
-        let Timed { name, targets, schedule, served } = timed;
-        let mut entry =
-            Self { name, targets, schedule, served: None, next: None, asked: false, waits: None, skipped: 0 };
+        let Timed { name, targets, schedule, served, goes_on: asked } = timed;
+        let mut entry = Self { name, targets, schedule, served: None, next: None, asked, waits: None, skipped: 0 };
         entry.serve(served);
         entry
     }

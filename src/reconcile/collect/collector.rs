@@ -1,5 +1,7 @@
 //! Reading the source: which rows are new or changed, which keys are there.
 
+mod earlier;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
@@ -12,13 +14,12 @@ use super::{fingerprint, rows};
 use crate::config::{Job, Mode};
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
 use crate::plan::{Present, is_another_person};
-use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
-use crate::reconcile::model::kept_record::{KeptRecord, LATER};
+use crate::reconcile::model::kept_record::KeptRecord;
 use crate::reconcile::restored_state;
 use crate::record::{Day, Key, Rejected, RowDefect, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
@@ -125,6 +126,12 @@ pub(crate) struct Collector<'a> {
     /// Whose records are those of earlier files.
     earlier: BTreeSet<Key>,
     later: LaterRecords,
+    /// Where a file of changes may be an older one: the keys of which something waits that may be newer.
+    newer: Option<BTreeSet<Key>>,
+    /// The rows of this file that count from a later day on.
+    begun: BTreeMap<Key, Vec<(u64, KeptRecord)>>,
+    /// Known people of a job of changes who are not at the service any more, with what is known of them.
+    lost: BTreeMap<Key, SyncedRecord>,
     /// The mapping by which records are kept.
     mapping: String,
     today: Date,
@@ -151,6 +158,9 @@ impl<'a> Collector<'a> {
             rejected: Vec::new(),
             earlier: BTreeSet::new(),
             later: LaterRecords::default(),
+            newer: None,
+            begun: BTreeMap::new(),
+            lost: BTreeMap::new(),
             mapping: String::new(),
             today: Date::MIN,
             copies: 0,
@@ -158,6 +168,11 @@ impl<'a> Collector<'a> {
             lines: vec![0; index.len()],
             read: None,
         }
+    }
+
+    /// Whose entities are gone from the service though no file says that they leave.
+    pub(crate) fn with_lost(self, lost: BTreeMap<Key, SyncedRecord>) -> Self {
+        Self { lost, ..self }
     }
 
     /// Reads the source. `dirty` are positions of the index whose entities the mirror saw change.
@@ -174,6 +189,9 @@ impl<'a> Collector<'a> {
         let today = job.day(context.now_for_leavers());
         self.today = today;
         self.copies = restored_state::copies(context.store)?;
+        if job.reads_older_changes() {
+            self.newer = Some(self.waiting(context.store)?);
+        }
         // Which day counts after that is known once its row is read again.
         let is_dated_again = job.mode == Mode::Changes && self.copies > 0;
         let today_as_day = Day::of(today);
@@ -214,72 +232,13 @@ impl<'a> Collector<'a> {
         }
         self.read = Some(read?);
         if job.mode == Mode::Changes {
+            self.settle_begun();
+        }
+        // What an older file says comes after what is known already.
+        if job.mode == Mode::Changes && self.newer.is_none() {
             self.add_earlier(context.store, today_as_day)?;
         }
         Ok(self)
-    }
-
-    /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
-    /// counts from today on, and whose last day has passed. A record whose last day has passed says that its person is gone, as its
-    /// row would.
-    fn add_earlier(&mut self, store: &Store, today: Option<Day>) -> Result<(), Error> {
-        let mut said: BTreeSet<&Key> = self.candidates.iter().map(|candidate| &candidate.key).collect();
-        said.extend(self.left.keys().chain(&self.early));
-        let spoilt: BTreeSet<&Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()).collect();
-        let has_come = |day: Day| today.is_some_and(|today| today >= day);
-        let is_said = |key: &Key| {
-            let is_unchanged = |at: usize| self.lines[at] > 0;
-            said.contains(key) || self.index.by_key(key.as_str()).is_some_and(is_unchanged)
-        };
-        // What waits behind this file may say something else.
-        let is_last = self.job.inbox.as_ref().is_none_or(|inbox| !inbox.others_wait);
-        let is_open = |key: &Key| is_last && !is_said(key) && !spoilt.contains(key);
-        let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
-        HELD.each(store, &self.job.name, |key, held| {
-            let record = held.record.filter(|record| record.mapping == self.mapping);
-            records.extend(record.filter(|_| is_open(&key)).map(|record| (key, record)));
-        })?;
-        let (mut ended, mut unusable) = (BTreeSet::new(), 0);
-        LATER.each(store, &self.job.name, |key, record| {
-            if !self.narrow.has(&key) {
-                return;
-            }
-            if is_said(&key) {
-                ended.insert(key);
-            } else if !is_open(&key) {
-                // What was not used does not replace what was.
-            } else if record.mapping != self.mapping {
-                unusable += 1;
-            } else if record.from.is_none_or(has_come) {
-                ended.insert(key.clone());
-                records.entry(key).or_insert(record);
-            }
-        })?;
-        let mut left = Vec::new();
-        for at in 0..self.index.len() {
-            let entry = self.index.entry(at);
-            let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
-            left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
-        }
-        let dated = |key: &&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
-        // Who begins later is not gone, and what the row says of days is kept with it.
-        self.later.undue = spoilt.iter().copied().chain(&self.early).filter(dated).cloned().collect();
-        self.later.ended = ended;
-        self.later.unusable = unusable;
-        self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
-        for (key, record) in records {
-            if record.marks.due.is_some_and(has_come) {
-                self.left.insert(key, Statement { line: 0, who: Values::new() });
-                continue;
-            }
-            let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
-            if record.marks.due.is_some() {
-                self.rare.insert(place, Rare { due: record.marks.due, bad_values: Vec::new() });
-            }
-            self.earlier.insert(key.clone());
-            self.candidates.push(Candidate { key, place });
-        }
-        Ok(())
     }
 
     fn note_unchanged(&mut self, at: usize, line: u64) {
@@ -289,6 +248,12 @@ impl<'a> Collector<'a> {
     }
 
     fn take(&mut self, reading: Reading, (row, bound): (&Row, &Bound<'_>), digest: u128) -> Result<(), spool::Error> {
+        if self.is_overtaken(&reading)
+            && let Some(key) = reading.key().or(reading.early.as_ref()).filter(|key| self.narrow.has(key))
+        {
+            self.reject(key, vec![row.line], &RowDefect::OlderRow);
+            return Ok(());
+        }
         let Reading { mapped, mut marks, early, later, due, past, bad_values } = reading;
         if marks.due.is_some() && self.job.mode == Mode::Changes {
             marks.copies = self.copies;
@@ -302,7 +267,8 @@ impl<'a> Collector<'a> {
             match *later {
                 Mapped::Record(record) => {
                     let (mapping, fields, from) = (self.mapping.clone(), record.fields, due.and_then(Day::of));
-                    self.later.begun.push((key.clone(), KeptRecord { mapping, fields, marks: marks.clone(), from }));
+                    let record = KeptRecord { mapping, fields, marks: marks.clone(), from };
+                    self.begun.entry(key.clone()).or_default().push((line, record));
                 }
                 Mapped::Rejected(rejected) => {
                     self.rejected.push((line, rejected));

@@ -6,7 +6,7 @@ use crate::config::Job;
 use crate::plan::is_another_person;
 use crate::reconcile::model::candidate::{Candidate, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
-use crate::record::{Number, Target, Value, Values};
+use crate::record::{Day, Number, Target, Value, Values};
 use crate::snapshot::SyncedRecord;
 use crate::spool;
 
@@ -20,8 +20,13 @@ pub(crate) enum Choice {
     Unclear(Vec<u64>),
 }
 
-/// A row with its values and how much it is preferred.
-type Opened = (Candidate, Values, Option<Number>);
+/// A row with its values, how much it is preferred, and the day on which its person is gone.
+struct Opened {
+    row: Candidate,
+    fields: Values,
+    preference: Option<Number>,
+    due: Option<Day>,
+}
 
 /// Chooses among the rows of one key, of which there is at least one. `unchanged` is the unchanged row of this key, by
 /// its line and by what is known of it; fields of `seed_only` say nothing about whether rows are equal to it.
@@ -37,31 +42,45 @@ pub(crate) fn choose(
     let mut opened: Vec<Opened> = Vec::new();
     for row in rows {
         let (record, marks) = row.open(spill)?;
-        opened.push((row, record.fields, marks.preference));
+        opened.push(Opened { row, fields: record.fields, preference: marks.preference, due: marks.due });
     }
     if !are_one_person(&opened, unchanged.as_ref()) {
         return unclear(opened, unchanged, spill);
     }
     let old = unchanged.as_ref().map(|(_, known)| known.as_ref()?.marks.preference);
-    let all: Option<Vec<Number>> = opened.iter().map(|(_, _, preference)| *preference).chain(old).collect();
+    let all: Option<Vec<Number>> = opened.iter().map(|row| row.preference).chain(old).collect();
     // A number that can't be read may be the highest: then none of them decides.
     let decides = all.is_some();
     let best = all.into_iter().flatten().max_by(|one, other| one.partial_cmp(other).expect("finite"));
     let old = old.flatten();
     let stands = unchanged.filter(|_| !decides || old == best);
-    let mut rows: Vec<_> = opened.into_iter().filter(|(_, _, preference)| !decides || *preference == best).collect();
-    let are_equal = rows.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    let rows: Vec<_> = opened.into_iter().filter(|row| !decides || row.preference == best).collect();
+    let are_equal = rows.windows(2).all(|pair| pair[0].fields == pair[1].fields);
     let likeness = |known: &Option<SyncedRecord>| {
-        let likeness = |(_, fields, _): &Opened| Likeness::of(fields, known.as_ref(), job);
+        let likeness = |row: &Opened| Likeness::of(&row.fields, known.as_ref(), job);
         rows.iter().map(likeness).max().unwrap_or(Likeness::Equal)
     };
-    Ok(match stands.as_ref().map(|(_, known)| likeness(known)) {
-        Some(Likeness::Equal) => Choice::Correlation,
-        None | Some(Likeness::Unknown) if are_equal => {
-            rows.drain(..).next().map_or(Choice::Correlation, |(row, _, _)| Choice::Row(row))
+    let likeness = stands.as_ref().map(|(_, known)| likeness(known));
+    let until = stands.as_ref().and_then(|(_, known)| known.as_ref()).map(|known| known.marks.due);
+    match likeness {
+        Some(Likeness::Equal) => {
+            let longer = |row: &Opened| until.is_some_and(|until| lasts(row.due) > lasts(until));
+            Ok(longest(rows.into_iter().filter(longer)))
         }
-        _ => return unclear(rows, stands, spill),
-    })
+        None | Some(Likeness::Unknown) if are_equal => Ok(longest(rows)),
+        _ => unclear(rows, stands, spill),
+    }
+}
+
+/// How long a row has its person, by the day on which they are gone: for good where it names none.
+fn lasts(due: Option<Day>) -> (bool, Option<Day>) {
+    (due.is_none(), due)
+}
+
+/// Of equal rows, the first among those that have their person the longest; the unchanged one where there are none.
+fn longest(rows: impl IntoIterator<Item = Opened>) -> Choice {
+    let longest = rows.into_iter().reduce(|one, other| if lasts(other.due) > lasts(one.due) { other } else { one });
+    longest.map_or(Choice::Correlation, |longest| Choice::Row(longest.row))
 }
 
 /// None of these rows is better than the others; `unchanged` is one of them, if there is one.
@@ -70,7 +89,7 @@ fn unclear(
     unchanged: Option<(u64, Option<SyncedRecord>)>,
     spill: &ChangeSpill,
 ) -> Result<Choice, spool::Error> {
-    let mut lines = lines_of(rows.iter().map(|(row, ..)| row), spill)?;
+    let mut lines = lines_of(rows.iter().map(|opened| &opened.row), spill)?;
     lines.extend(unchanged.map(|(line, _)| line));
     Ok(Choice::Unclear(lines))
 }
@@ -79,9 +98,9 @@ fn unclear(
 fn are_one_person(rows: &[Opened], unchanged: Option<&(u64, Option<SyncedRecord>)>) -> bool {
     let sent = unchanged.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let sent = sent.filter(|sent| !sent.is_empty());
-    let Some(first) = sent.or_else(|| rows.first().map(|(_, fields, _)| fields)) else { return true };
+    let Some(first) = sent.or_else(|| rows.first().map(|row| &row.fields)) else { return true };
     let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
-    rows.iter().all(|(_, fields, _)| !is_another_person(named, fields))
+    rows.iter().all(|row| !is_another_person(named, &row.fields))
 }
 
 /// How a row compares to an unchanged one, the least alike last.

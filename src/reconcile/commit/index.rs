@@ -74,7 +74,11 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
 
 /// Says of people of a job of changes which day their last rows named, where nothing that is confirmed says it: the pages of the index,
 /// which have it otherwise, are dropped by a rebuild.
-fn set_days(store: &Store, job: &JobName, days: impl Iterator<Item = (Key, Option<Day>)>) -> Result<(), store::Error> {
+pub(super) fn set_days(
+    store: &Store,
+    job: &JobName,
+    days: impl Iterator<Item = (Key, Option<Day>)>,
+) -> Result<(), store::Error> {
     let mut batch = Batch::default();
     for (key, due) in days {
         if let Some(known) = SyncedRecord::get(store, job, &key)?.filter(|known| known.marks.due != due) {
@@ -83,22 +87,6 @@ fn set_days(store: &Store, job: &JobName, days: impl Iterator<Item = (Key, Optio
         }
     }
     store.commit(batch)
-}
-
-/// Where nothing is taken from a file of changes: the days of those whose rows in it can't be used count no more all the same.
-pub(crate) fn forget_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
-    let undue = &plan.updates.undue;
-    if undue.is_empty() {
-        return Ok(());
-    }
-    set_days(store, &plan.job, undue.iter().map(|key| (key.clone(), None)))?;
-    let index = Index::load(store, &plan.job)?;
-    let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
-    let entries = (0..index.len()).map(|at| {
-        let entry = index.entry(at);
-        IndexEntry { due: entry.due.filter(|_| !spoilt.contains(&at)), ..entry }
-    });
-    Index::save(store, &plan.job, entries)
 }
 
 /// Looks up keys among rows that are sorted by key; must be asked in order of key.

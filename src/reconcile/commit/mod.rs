@@ -3,3 +3,4 @@
 pub(crate) mod adopt;
 pub(crate) mod enqueue;
 pub(crate) mod index;
+pub(crate) mod spoilt_rows;

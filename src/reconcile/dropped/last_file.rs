@@ -32,10 +32,7 @@ pub(crate) struct LatestFile {
 pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFile, Error> {
     let Some(options) = &job.inbox else { return Ok(LatestFile { read: last(job, store)?, waiting: 0 }) };
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
-    let folder = Folder::open(&options.dir)?;
-    if JobState::load(store, &job.name)?.inbox.marked && !folder.is_marked() {
-        return Err(folder.unmarked().into());
-    }
+    let folder = Folder::open_known(&options.dir, JobState::load(store, &job.name)?.inbox_before(&options.dir))?;
     let laid = Staging::of(store.home(), &job.name).laid().map_err(failed)?;
     let is_done = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
     let waiting = folder.waiting(options, &is_done)?.len();

@@ -157,7 +157,7 @@ pub(crate) fn note(error: &Error) -> Option<FileNote> {
         Kind::NotText { .. } => FileNote::NotText,
         Kind::WrongMark { .. } | Kind::EncodingChanged { .. } | Kind::DelimiterChanged { .. } => FileNote::OtherForm,
         Kind::Workbook(_) => FileNote::Workbook,
-        Kind::NotAFile(_) => FileNote::NotAFile,
+        Kind::Folder | Kind::NotAFile(_) => FileNote::NotAFile,
         Kind::Missing | Kind::Unreadable(_) | Kind::Unsettled { .. } => return None,
     })
 }

@@ -27,6 +27,8 @@ pub struct Peeked {
     job: Option<Job>,
     /// What waits in the inbox; none where the source is a file read in place.
     pub waiting: Option<WaitingFiles>,
+    /// Where that begins to say that this is what is left of earlier files, if it is.
+    rest: Option<usize>,
     /// Holds the copy of the file as long as it is read.
     _copy: Option<TempDir>,
 }
@@ -35,6 +37,19 @@ impl Peeked {
     /// The job over what it would read; none where there is nothing to read.
     pub fn job(&self) -> Option<&Job> {
         self.job.as_ref()
+    }
+
+    /// Whether it would read no row, for what is left of earlier files alone.
+    pub(crate) fn is_rowless(&self) -> bool {
+        self.rest.is_some()
+    }
+
+    /// The same where it would read something else than what is left of earlier files.
+    pub(crate) fn without_rest(mut self) -> Self {
+        if let (Some(rest), Some(waiting)) = (self.rest.take(), &mut self.waiting) {
+            waiting.about.truncate(rest);
+        }
+        self
     }
 
     /// What waits, as a sentence; empty where the source is no inbox.
@@ -57,12 +72,11 @@ impl Peeked {
 /// Finds out what a job would read next. With the store, files that are done and what is open of earlier ones count; without,
 /// only what lies in the inbox does.
 pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, Error> {
-    let Some(options) = &job.inbox else { return Ok(Peeked { job: Some(job.clone()), waiting: None, _copy: None }) };
-    let folder = Folder::open(&options.dir)?;
+    let Some(options) = &job.inbox else {
+        return Ok(Peeked { job: Some(job.clone()), waiting: None, rest: None, _copy: None });
+    };
     let state = store.map(|store| JobState::load(store, &job.name)).transpose()?.unwrap_or_default();
-    if state.inbox.marked && !folder.is_marked() {
-        return Err(folder.unmarked().into());
-    }
+    let folder = Folder::open_known(&options.dir, state.inbox_before(&options.dir))?;
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
     let laid = store.map(|store| Staging::of(store.home(), &job.name).laid()).transpose().map_err(failed)?;
     let is_done = |entry: &InboxEntry| laid.iter().flatten().any(|laid| laid.is(entry));
@@ -82,28 +96,32 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     let Some((entry, taken)) = found else {
         let rest =
             store.map(|store| PendingWork::of(job, (store, clock.now()), &copy.path().join("copy"))).transpose()?;
+        let is_rowless = matches!(rest, Some(PendingWork::Rowless(_)));
         let (job, about) = match rest {
             Some(PendingWork::Last(job, name)) => (Some(*job), format!("; this is what is open of {name}")),
             Some(PendingWork::Rowless(job)) => (Some(*job), "; this is what is left of earlier files".to_owned()),
             Some(PendingWork::Nothing) | None => (None, String::new()),
         };
+        let rest = is_rowless.then_some(waiting.about.len());
         waiting.about.push_str(&about);
-        return Ok(Peeked { job, waiting: Some(waiting), _copy: Some(copy) });
+        return Ok(Peeked { job, waiting: Some(waiting), rest, _copy: Some(copy) });
     };
     let name = shown(&entry.name);
     waiting.file = Some(name.clone());
     if let Some(last) = staleness::same_as_last(&state.inbox, &taken, &as_before(job)) {
         waiting.about = format!("; {name} is the same file as {}, so it will be skipped", last.name);
-        return Ok(Peeked { job: None, waiting: Some(waiting), _copy: Some(copy) });
+        return Ok(Peeked { job: None, waiting: Some(waiting), rest: None, _copy: Some(copy) });
     }
     if waiting.files.len() > 1 {
         waiting.about.push_str(&format!("; this is about {name}"));
     }
     let doubt = staleness::staleness_reason(&state.inbox, options, &name, &taken);
     let called = Some(name.clone().into());
-    let reads = staleness::reads(job, waiting.files.len().saturating_sub(1));
-    let job = Job { inbox: Some(Options { doubt, reads, ..options.clone() }), ..over(job, taken.path, called) };
-    Ok(Peeked { job: Some(job), waiting: Some(waiting), _copy: Some(copy) })
+    let others = waiting.files.len().saturating_sub(1);
+    let (reads, others_wait) = (staleness::reads(job, others), others > 0);
+    let inbox = Some(Options { doubt, reads, others_wait, ..options.clone() });
+    let job = Job { inbox, ..over(job, taken.path, called) };
+    Ok(Peeked { job: Some(job), waiting: Some(waiting), rest: None, _copy: Some(copy) })
 }
 
 /// A copy of the next file that can be read; `None` if there is none. `about` says what will be refused.
@@ -141,7 +159,7 @@ mod tests {
         let described = |files: &[&str]| {
             let files = files.iter().map(|file| (*file).to_owned()).collect();
             let waiting = WaitingFiles { dir: "in".into(), file: None, files, about: "; and so on".to_owned() };
-            Peeked { job: None, waiting: Some(waiting), _copy: None }.describe()
+            Peeked { job: None, waiting: Some(waiting), rest: None, _copy: None }.describe()
         };
         assert_eq!(described(&[]), "no file waits in the inbox in; and so on");
         assert_eq!(described(&["a"]), "1 file waits (a) in the inbox in; and so on");

@@ -63,23 +63,27 @@ impl PendingWork {
         let found = state.found.as_ref().and_then(SourceState::file);
         let is_due = is_sendable(store, job)? || has_come_due(store, job, now)?;
         let (Some(found), true) = (found, is_due) else { return Ok(Self::Nothing) };
-        let is_of_all = job.mode == Mode::Full;
-        header(found, scratch)
-            .map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
-        let mut job =
-            Job { mode: Mode::Changes, ..over(job, scratch.to_owned(), Some("what is left of earlier files".into())) };
-        job.source = Source::Csv(csv::Options {
-            encoding: csv::Encoding::Named(encoding_rs::UTF_8),
-            delimiter: Some(found.delimiter),
-            header: Some(1),
-            ..form(&job)
-        });
-        job.limits.min_records = 0;
-        if is_of_all && let Some(inbox) = &mut job.inbox {
-            inbox.reads = inbox::Reads::Nothing;
-        }
-        Ok(Self::Rowless(Box::new(again(job))))
+        Ok(Self::Rowless(Box::new(rowless(job, found, scratch)?)))
     }
+}
+
+/// A job over a file of this form without a row, which is laid down at `path`.
+fn rowless(job: &Job, found: &csv::DetectedFormat, path: &Path) -> Result<Job, Error> {
+    let is_of_all = job.mode == Mode::Full;
+    header(found, path).map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
+    let mut job =
+        Job { mode: Mode::Changes, ..over(job, path.to_owned(), Some("what is left of earlier files".into())) };
+    job.source = Source::Csv(csv::Options {
+        encoding: csv::Encoding::Named(encoding_rs::UTF_8),
+        delimiter: Some(found.delimiter),
+        header: Some(1),
+        ..form(&job)
+    });
+    job.limits.min_records = 0;
+    if is_of_all && let Some(inbox) = &mut job.inbox {
+        inbox.reads = inbox::Reads::Nothing;
+    }
+    Ok(again(job))
 }
 
 /// One run over what is open.
@@ -95,8 +99,14 @@ pub(crate) async fn run(
     let work = PendingWork::of(job, (context.store, context.now_for_leavers()), &staging.copy())?;
     // Where something waits that needs no row, the last file may be due all the same.
     let repeats = if matches!(work, PendingWork::Last(..)) { None } else { repeated(context, job, narrow)? };
+    let (work, repeats, _copy) = match repeats {
+        // No file of changes says more than what is left of all of them.
+        Some((rowless, copy)) if job.mode == Mode::Changes => (PendingWork::Rowless(Box::new(rowless)), None, copy),
+        Some((last, copy)) => (work, Some(last), copy),
+        None => (work, None, None),
+    };
     let mut report = match (work, repeats) {
-        (_, Some((last, _copy))) => {
+        (_, Some(last)) => {
             looks_again = true;
             attempt(context, &again(last), mirrors, narrow, &begun).await
         }
@@ -112,6 +122,9 @@ pub(crate) async fn run(
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
             let state = JobState::load(context.store, &job.name)?;
             JobState { found: before.found, mapping: before.mapping, ..state }.save(context.store, &job.name)?;
+            if job.mode == Mode::Changes && !narrow.is_narrow() && report.status != Status::Failed {
+                note_listing(context.store, job)?;
+            }
             as_before(context, job, mirrors, report)?
         }
     };
@@ -124,6 +137,15 @@ pub(crate) async fn run(
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
     Ok(report)
+}
+
+/// Notes when the service was last listed for what files of changes said.
+fn note_listing(store: &Store, job: &Job) -> Result<(), Error> {
+    let mut state = JobState::load(store, &job.name)?;
+    let listed = listed_at(store, job)?;
+    let Some(last) = state.inbox.past.last_mut().filter(|last| last.listed != listed) else { return Ok(()) };
+    last.listed = listed;
+    Ok(state.save(store, &job.name)?)
 }
 
 /// Notes what became of the last file when it was looked at again.
@@ -152,27 +174,37 @@ pub(crate) fn listed_at(store: &Store, job: &Job) -> Result<Option<Timestamp>, E
 }
 
 /// A job over the last file, where that counts once more though nothing of it is open: where a whole listing of the service is
-/// due, which alone shows who was removed or edited there, or was made for another job.
+/// due, which alone shows who was removed or edited there, or was made for another job. A job of changes reads no row then: it makes
+/// those again who are gone.
 pub(crate) fn repeated(
     context: &Context<'_>,
     job: &Job,
     narrow: &KeyFilter,
 ) -> Result<Option<(Job, Option<TempDir>)>, Error> {
     let state = JobState::load(context.store, &job.name)?;
-    let counts = |past: &&Past| !past.doubted && past.mapping == staleness::as_before(job);
-    let Some(last) = state.inbox.past.last().filter(counts) else { return Ok(None) };
-    if narrow.is_narrow() || job.mode != Mode::Full {
-        return Ok(None);
-    }
+    let is_of_all = job.mode == Mode::Full;
+    let counts = |past: &&Past| !(is_of_all && past.doubted) && past.mapping == staleness::as_before(job);
+    let Some(last) = state.inbox.past.last().filter(counts).filter(|_| !narrow.is_narrow()) else { return Ok(None) };
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
     // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
-    let mut due = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
+    let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
+    let mut due = is_of_all && is_open;
     for target in needed(job) {
         let Some(mirror) = Mirror::stored(context.store, target)? else { continue };
         let listed = mirror.listed_at();
-        due |= listed > last.listed || listed.is_some_and(|at| now.duration_since(at) >= full_pull);
+        due |= listed > last.listed || listed.is_none_or(|at| now.duration_since(at) >= full_pull);
     }
-    if due { last_file::last(job, context.store) } else { Ok(None) }
+    match state.found.as_ref().and_then(SourceState::file) {
+        _ if !due => Ok(None),
+        _ if is_of_all => last_file::last(job, context.store),
+        None => Ok(None),
+        Some(found) => {
+            let failed = |source| inbox::Error::Copy { name: "a file without rows".to_owned(), source };
+            let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(context.store.home().spill_dir());
+            let scratch = scratch.map_err(failed)?;
+            Ok(Some((rowless(job, found, &scratch.path().join("copy"))?, Some(scratch))))
+        }
+    }
 }
 
 /// The report of a run that has nothing to do.

@@ -84,10 +84,8 @@ impl<'a> InboxRun<'a> {
         options: &'a Options,
         narrow: &'a KeyFilter,
     ) -> Result<Self, Error> {
-        let folder = Folder::open(&options.dir)?;
-        if JobState::load(context.store, &job.name)?.inbox.marked && !folder.is_marked() {
-            return Err(folder.unmarked().into());
-        }
+        let before = JobState::load(context.store, &job.name)?.inbox_before(&options.dir);
+        let folder = Folder::open_known(&options.dir, before)?;
         let staging = Staging::open(context.store, job).map_err(|error| copy_failed("it", error))?;
         Ok(Self {
             context,

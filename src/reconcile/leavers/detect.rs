@@ -128,7 +128,9 @@ impl LeaverDetector<'_> {
             return Ok(());
         }
         let questions = self.questions()?;
-        let today = Day::of(self.job.day(self.now)).filter(|_| self.job.mode == Mode::Changes);
+        // What an older file says is decided on, and not said again by each run.
+        let is_said_again = self.job.mode == Mode::Changes && !self.job.reads_older_changes();
+        let today = Day::of(self.job.day(self.now)).filter(|_| is_said_again);
         for (key, Statement { line, who }) in left {
             let today = today.filter(|_| *line > 0);
             let Some(mut leaver) = self.leaver(key, true, departed)? else {

@@ -1,6 +1,7 @@
 //! What is remembered of a job between its runs.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use jiff::Timestamp;
@@ -15,7 +16,7 @@ use super::reason::Reason;
 use super::replicas::Replicas;
 use crate::history::Audit;
 use crate::record::{JobName, Rejected};
-use crate::source::SourceState;
+use crate::source::{SourceState, inbox};
 use crate::store::{self, Batch, MetaKey, Store};
 
 /// What is remembered of a job between its runs.
@@ -51,6 +52,9 @@ pub struct JobState {
     /// The digest of the source's content at the last run that got as far as a plan.
     #[serde(default)]
     pub content: String,
+    /// The file that was read in place last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub file: Option<PathBuf>,
     /// When content came that was new, or the first run began.
     #[serde(default)]
     pub fresh: Option<Timestamp>,
@@ -153,6 +157,15 @@ impl JobState {
     /// Reads it; a job that never ran has an empty one.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
         Ok(store.meta(MetaKey::Job(job))?.unwrap_or_default())
+    }
+
+    /// What earlier runs made of the inbox `dir`.
+    pub fn inbox_before(&self, dir: &Path) -> inbox::Before {
+        match &self.file {
+            _ if self.inbox.marked => inbox::Before::Used,
+            Some(file) if file == dir => inbox::Before::File,
+            Some(_) | None => inbox::Before::Unused,
+        }
     }
 
     /// Stores it alone.

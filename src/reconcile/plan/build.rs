@@ -80,8 +80,10 @@ pub(crate) fn finish_plan(
 pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
     let inputs = Inputs::read(part)?;
     if let Some(block) = inputs.too_few_records() {
+        let there = inputs.there(true)?;
         let plan = inputs.into_plan(BTreeSet::new())?;
-        return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], ..plan }));
+        let updates = StateUpdates { there, ..plan.updates };
+        return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], updates, ..plan }));
     }
     let (attendance, mut classified) = inputs.correlate(remember)?;
     let mut leaving = inputs.find_leavers(&attendance, &classified)?;

@@ -26,7 +26,7 @@ use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
 use crate::record::{Action, Field, Key, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// What the plan of one part of a job is made from.
 #[derive(Clone, Copy)]
@@ -80,6 +80,7 @@ impl<'a> Inputs<'a> {
         context.watch.stage(&job.name, Stage::Reading);
         let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
         let mut rows = Collector::new(job, filter, &index, &spill)
+            .with_lost(lost(job, (&index, &dirty), mirror, store)?)
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
         let statements = rows.left.len() as u64;
@@ -189,9 +190,12 @@ impl<'a> Inputs<'a> {
             queue::QUEUE.each_id(store, name, &mut note)?;
         }
         let rejected: BTreeSet<&Key> = self.rows.rejected.iter().filter_map(|row| row.key.as_ref()).collect();
+        let is_older = self.job().reads_older_changes();
         let is_there = |key: &Key| {
             let is_early = || self.rows.early_keys().any(|early| early == key);
-            self.is_present(key) || self.rows.left.contains_key(key) || is_early()
+            let is_over = || self.rows.left.contains_key(key) && !self.job().has_halves();
+            let is_said = self.is_present(key) || is_over() || is_early();
+            is_said && !(is_older && rejected.contains(key))
         };
         let row = |key: &Key| if rejected.contains(key) { RowIs::Rejected } else { RowIs::Usable };
         Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
@@ -344,4 +348,28 @@ impl<'a> Inputs<'a> {
             ..JobPlan::nothing(job, self.part.context.store)
         })
     }
+}
+
+/// The known people of a job of changes who are gone from the service. No later file says again that they are to be there.
+fn lost(
+    job: &Job,
+    (index, dirty): (&Index, &BTreeSet<usize>),
+    mirror: &Mirror,
+    store: &Store,
+) -> Result<BTreeMap<Key, SyncedRecord>, store::Error> {
+    let mut lost = BTreeMap::new();
+    let is_of_all = job.inbox.as_ref().is_some_and(|inbox| inbox.reads == Reads::Nothing);
+    if job.mode != Mode::Changes || is_of_all || job.mapping.target == Target::Holder {
+        return Ok(lost);
+    }
+    // A key has no digest from the run on in which its entity moved until a row of it needs nothing again.
+    let has_moved = |at: &usize| dirty.contains(at) || index.entry(*at).digest == 0;
+    for key in (0..index.len()).filter(has_moved).filter_map(|at| Key::new(index.entry(at).key)) {
+        let known = SyncedRecord::get(store, &job.name, &key)?.filter(|known| known.stays() && !known.borrowed);
+        let Some(known) = known.filter(|known| !known.sent.is_empty()) else { continue };
+        if mirror.person(store, &known)?.is_none() {
+            lost.insert(key, known);
+        }
+    }
+    Ok(lost)
 }

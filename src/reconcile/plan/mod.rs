@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod inputs;
+pub(crate) mod kept_halves;
 pub(crate) mod notes;
 pub(crate) mod precondition;
 pub(crate) mod segments;

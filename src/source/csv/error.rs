@@ -44,7 +44,10 @@ pub enum CsvErrorKind {
     /// There is none of that name.
     #[error("it does not exist; check `path`, and that the share is mounted")]
     Missing,
-    /// It is a folder, a pipe, a device or the like.
+    /// It is a folder; it was none when the configuration was read, or is that of a lookup.
+    #[error("it is a folder, not a file; `rosterd reload` takes the folder of a job as an inbox")]
+    Folder,
+    /// It is a pipe, a device or the like.
     #[error("it is {0}, not a file")]
     NotAFile(&'static str),
     /// It cannot be opened or read.

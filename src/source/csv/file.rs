@@ -95,7 +95,7 @@ fn refused(metadata: &Metadata) -> Option<CsvErrorKind> {
     let file_type = metadata.file_type();
     let what = match () {
         () if file_type.is_file() => return None,
-        () if file_type.is_dir() => "a folder",
+        () if file_type.is_dir() => return Some(CsvErrorKind::Folder),
         () if file_type.is_fifo() => "a pipe",
         () if file_type.is_socket() => "a socket",
         () => "a device",
@@ -124,7 +124,7 @@ mod tests {
         for (name, refused) in [
             ("plain", None),
             ("link", None),
-            ("", Some("it is a folder, not a file")),
+            ("", Some("it is a folder, not a file; `rosterd reload` takes the folder of a job as an inbox")),
             ("pipe", Some("it is a pipe, not a file")),
             ("socket", Some("it is a socket, not a file")),
             ("none", Some("it does not exist; check `path`, and that the share is mounted")),

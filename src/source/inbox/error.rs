@@ -11,11 +11,15 @@ pub enum Error {
     #[error("the inbox {} does not exist; check `path`, and that the share is mounted", .0.display())]
     Missing(PathBuf),
     /// It is no folder.
-    #[error("the inbox {} is no folder; name a file without `pattern` and `order`, or make it a folder", .0.display())]
+    #[error(
+        "the inbox {} is no folder; make it one, or name a file without `pattern` and `order` and run `rosterd reload`",
+        .0.display()
+    )]
     NotAFolder(PathBuf),
     /// It was used before, and nothing of that is there.
     #[error(
-        "the inbox {} has no processed/ any more: is the share mounted? Make an empty processed/ in it if it is a new folder",
+        "the inbox {} has no processed/ any more, or was a file until now: is the share mounted? Make an empty processed/ in it if \
+         it is a new folder",
         .0.display()
     )]
     Unmarked(PathBuf),

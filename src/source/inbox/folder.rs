@@ -20,6 +20,18 @@ pub struct Folder {
     path: PathBuf,
 }
 
+/// What earlier runs made of an inbox.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Before {
+    /// Nothing.
+    #[default]
+    Unused,
+    /// They used it.
+    Used,
+    /// They read a file in its place.
+    File,
+}
+
 /// Something in an inbox.
 #[derive(Clone, Debug)]
 pub struct InboxEntry {
@@ -56,15 +68,16 @@ impl Folder {
         Ok(Self { dir, path: path.to_owned() })
     }
 
+    /// Opens one of which earlier runs made this. It must look like it: an empty mount point is not an empty inbox.
+    pub fn open_known(path: &Path, before: Before) -> Result<Self, Error> {
+        let folder = Self::open(path)?;
+        if before == Before::Unused || folder.is_marked() { Ok(folder) } else { Err(Error::Unmarked(path.to_owned())) }
+    }
+
     /// Whether it was used as an inbox before: files that are done have their place in it.
     pub fn is_marked(&self) -> bool {
         self.stat(OsStr::new(Destination::Processed.name()))
             .is_some_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory)
-    }
-
-    /// The error for a folder that was used before and does not look like it.
-    pub fn unmarked(&self) -> Error {
-        Error::Unmarked(self.path.clone())
     }
 
     /// Everything in it but the two folders for what is done, in no order.

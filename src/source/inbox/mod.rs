@@ -32,7 +32,7 @@ mod take;
 pub use destination::Destination;
 pub use error::Error;
 pub use filing::Filing;
-pub use folder::{Folder, InboxEntry, What};
+pub use folder::{Before, Folder, InboxEntry, What};
 pub use look::{Look, Watcher};
 pub use name::{dated, shown};
 pub use older_export::OlderExport;

@@ -125,3 +125,125 @@ fn a_row_that_begins_later_takes_back_that_someone_is_gone() {
     }
     assert_eq!(world.staff().len(), 1);
 }
+
+mod halves {
+    use jiff::SignedDuration;
+    use rosterd::clock::Clock;
+
+    use super::LEAVE;
+    use crate::inbox::{Inbox, inbox_of};
+    use crate::support::{Config, World};
+
+    const HEADER: &str = "No,Name,Email,Company,Status,Start,End\n";
+
+    /// A world with files of changes of contractors, on its clock.
+    struct Site {
+        world: World,
+        clock: Clock,
+        files: usize,
+    }
+
+    impl Site {
+        /// A dozen people, and a file of each of these rows of the person that the test is about.
+        fn new(rows: &[&str]) -> Self {
+            let clock = Clock::fixed("2027-03-01T10:00:00Z".parse().unwrap());
+            let job = "key = \"{{ no }}\"\nmatch_on = [\"email\"]\ninclude = \"{{ status != 'gone' }}\"\n\
+                       active_from = \"{{ start }}\"\nactive_until = \"{{ end }}\"\n";
+            let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ company }}\"\n";
+            let config = Config {
+                target: "contractor".into(),
+                source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+                job: job.into(),
+                map: map.into(),
+                ..Config::rest(LEAVE)
+            };
+            let mut site = Self { world: inbox_of(World::at(&clock, config)), clock, files: 0 };
+            let others = (2..14).map(|number| format!("C{number},Con {number},c{number}@x.com,Acme,,,\n"));
+            site.reads(&others.collect::<String>());
+            for row in rows {
+                site.arrives(row);
+            }
+            site
+        }
+
+        fn reads(&mut self, rows: &str) {
+            self.files += 1;
+            Inbox(&self.world).drop(&format!("f{}.csv", self.files), HEADER.to_owned() + rows);
+            self.after(0);
+        }
+
+        /// A file that says this of her: company, status, first and last day.
+        fn arrives(&mut self, row: &str) {
+            self.reads(&format!("C1,Ana Lee,ana@x.com,{row}\n"));
+        }
+
+        fn after(&self, days: i64) {
+            self.clock.advance(SignedDuration::from_hours(24 * days));
+            self.world.sync_at(&self.clock);
+            self.world.sync_at(&self.clock);
+        }
+
+        /// The companies that she works for; none where she is not at the service.
+        fn companies(&self) -> Option<Vec<String>> {
+            let all = |what: &str| self.world.service().all(what);
+            let her = all("sp.member").into_iter().find(|one| one["email"] == "ana@x.com")?;
+            let pairs = all("sp.membership").into_iter().filter(|pair| pair["member_id"] == her["id"]);
+            let name = |id| all("sp.org").into_iter().find(|one| one["id"] == id).unwrap()["name"].clone();
+            let mut names: Vec<String> =
+                pairs.map(|pair| name(pair["org_id"].clone()).as_str().unwrap().to_owned()).collect();
+            names.sort();
+            Some(names)
+        }
+
+        fn expect(&self, companies: Option<&[&str]>, when: &str) {
+            let expected = companies.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+            assert_eq!(self.companies(), expected, "{when}");
+        }
+    }
+
+    #[test]
+    fn law_1_who_begins_later_at_one_company_comes_though_a_row_about_another_follows() {
+        for (what, rows, before) in [
+            ("the other is over", &["Acme,,,", "Bolt,,2027-03-03,", "Acme,gone,,"][..], None),
+            ("she is new, and the other was never there", &["Bolt,,2027-03-03,", "Acme,gone,,"], None),
+            ("she is new, and begins there later", &["Bolt,,2027-03-03,", "Acme,,2027-03-20,"], None),
+            ("the same in the other order", &["Acme,,2027-03-20,", "Bolt,,2027-03-03,"], None),
+            ("both in one file", &["Bolt,,2027-03-03,\nC1,Ana Lee,ana@x.com,Acme,,2027-03-20,"], None),
+            ("the other one ends on that day", &["Acme,,,2027-03-02", "Bolt,,2027-03-03,"], Some(&["Acme"][..])),
+        ] {
+            let site = Site::new(rows);
+            site.expect(before, what);
+            site.after(2);
+            site.expect(Some(&["Bolt"]), what);
+        }
+    }
+
+    #[test]
+    fn who_begins_later_at_two_companies_is_there_for_both() {
+        let mut site = Site::new(&["Bolt,,2027-03-03,2027-03-04", "Crow,,2027-03-10,"]);
+        site.after(2);
+        site.expect(Some(&["Bolt"]), "the first has begun");
+        site.after(3);
+        site.expect(None, "the first is over");
+        site.after(5);
+        site.expect(Some(&["Crow"]), "the second has begun");
+        site.arrives("Crow,gone,,");
+        site.expect(None, "both are over");
+    }
+
+    #[test]
+    fn whose_only_company_takes_its_later_day_back_does_not_come() {
+        let site = Site::new(&["Bolt,,2027-03-03,", "Bolt,gone,,"]);
+        site.after(5);
+        site.expect(None, "nothing is left");
+    }
+
+    #[test]
+    fn who_comes_back_to_a_company_for_some_days_leaves_after_them() {
+        let site = Site::new(&["Acme,,,\nC1,Ana Lee,ana@x.com,Bolt,,,", "Acme,,2027-03-03,2027-03-05", "Bolt,gone,,"]);
+        site.after(3);
+        site.expect(Some(&["Acme"]), "the days have begun");
+        site.after(4);
+        site.expect(None, "no company is left");
+    }
+}

@@ -131,3 +131,15 @@ fn only_owner_and_group_may_use_the_socket() {
     let mode = std::fs::metadata(world.dir().join("control.sock")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o660);
 }
+
+/// Whatever the schedule says.
+#[test]
+fn what_an_earlier_process_left_in_the_queue_is_sent_right_after_the_start() {
+    let job = "schedule = \"0 5 1 1 *\"\nwrites = \"approve\"\n";
+    let world = World::of(Config::served(job, ""));
+    world.csv(people(1..4));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    let _daemon = world.daemon();
+    eventually("they are there", || world.staff().len() == 3);
+}

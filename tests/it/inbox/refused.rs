@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::{Inbox, LEAVE_AT_ONCE, reason_has, three, world};
-use crate::support::{HEADER, people};
+use super::{Inbox, LEAVE_AT_ONCE, inbox_of, reason_has, three, world};
+use crate::support::daemon::eventually;
+use crate::support::{Config, HEADER, World, people};
 
 #[test]
 fn a_file_that_does_not_fit_goes_to_failed_with_what_to_do() {
@@ -95,7 +96,6 @@ fn fault_96_a_missing_unmounted_or_other_folder_is_an_error_and_never_empty() {
     world.sync().expect(0);
     let aside = world.dir().join("aside");
     fs::rename(inbox.path(""), &aside).unwrap();
-    let config = |text: &str| text.to_owned();
     for (lay, words) in [
         (&(|| {}) as &dyn Fn(), "does not exist"),
         (&|| fs::create_dir(inbox.path("")).unwrap(), "has no processed/ any more"),
@@ -108,8 +108,13 @@ fn fault_96_a_missing_unmounted_or_other_folder_is_an_error_and_never_empty() {
         ),
     ] {
         lay();
+        // Before a run has met it: the views look at the folder themselves.
+        for view in ["status", "check"] {
+            let shown = world.run(&[view, "--json"]).expect(1);
+            assert!(shown.json().to_string().contains(words), "{view}: {words}: {shown:?}");
+        }
         let ran = world.sync().expect(1);
-        assert!(ran.reason().contains(&config(words)), "{words}: {ran:?}");
+        assert!(ran.reason().contains(words), "{words}: {ran:?}");
         assert_eq!(ran.writes(), (0, 0, 0));
         world.run(&["plan", "--json"]).expect(1);
         world.expect_people(1..9);
@@ -117,4 +122,53 @@ fn fault_96_a_missing_unmounted_or_other_folder_is_an_error_and_never_empty() {
     fs::remove_file(world.dir().join("inbox")).unwrap();
     fs::rename(&aside, inbox.path("")).unwrap();
     world.sync().expect(0);
+}
+
+#[test]
+fn an_inbox_without_its_folders_is_doubted_where_a_daemon_has_the_state() {
+    let config = Config { source: "settle = \"0s\"\n".into(), ..Config::served("", "") };
+    let world = inbox_of(World::of(config));
+    let inbox = Inbox(&world);
+    inbox.drop("staff.csv", people(1..9));
+    let daemon = world.daemon();
+    eventually("the file is filed", || !inbox.names("processed").is_empty());
+    let doubt = "it has no processed/";
+    assert!(!world.run(&["check"]).expect(0).out.contains(doubt));
+    fs::rename(inbox.path("processed"), world.dir().join("aside")).unwrap();
+    assert!(world.run(&["check"]).expect(0).out.contains(doubt));
+    assert!(world.run(&["status"]).expect(1).out.contains("has no processed/ any more"));
+    daemon.stop();
+}
+
+#[test]
+fn law_1_a_folder_in_the_place_of_a_file_is_no_empty_inbox() {
+    let world = World::of(Config { source: "settle = \"0s\"\n".into(), ..Config::default() });
+    world.sync_of(people(1..4)).expect(0);
+    let place = world.dir().join("staff.csv");
+    fs::remove_file(&place).unwrap();
+    fs::create_dir(&place).unwrap();
+    for view in ["status", "check", "plan", "sync"] {
+        let ran = world.run(&[view]).expect(1);
+        assert!((ran.out.clone() + &ran.err).contains("or was a file until now"), "{view}: {ran:?}");
+    }
+    fs::create_dir(place.join("processed")).unwrap();
+    fs::write(place.join("more.csv"), people(1..5)).unwrap();
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}
+
+#[test]
+fn a_plan_shows_what_a_file_wanted_that_was_taken_back_no_more() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    world.run(&["pause"]).expect(0);
+    inbox.drop("b.csv", people(2..10));
+    world.sync().expect(4);
+    fs::remove_file(inbox.path("b.csv")).unwrap();
+    world.run(&["resume"]).expect(0);
+    let plan = world.plan().expect(0).job();
+    assert_eq!(plan["changes"].as_array().map(Vec::len), Some(0), "{plan}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    world.expect_people(1..9);
 }

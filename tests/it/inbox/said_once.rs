@@ -51,6 +51,14 @@ fn after(world: &World, clock: &Clock, hours: i64) -> (u64, u64, u64) {
     (counts.created, counts.updated, counts.deleted)
 }
 
+/// The first of these jobs, of which a file with the first four people was read.
+fn four_clerks_at(clock: &Clock) -> World {
+    let world = world_at(clock, "", "");
+    let rows: Vec<_> = (1..5).map(|number| dated(number, "Clerk", ",")).collect();
+    assert_eq!(arrives(&world, clock, "a.csv", &rows), (4, 0, 0));
+    world
+}
+
 #[test]
 fn law_1_a_row_that_is_not_used_takes_back_no_first_day_and_removes_no_one_on_their_last() {
     let clock = clock();
@@ -214,4 +222,126 @@ fn who_begins_later_by_the_last_file_begins_though_someone_of_it_was_forgotten()
         assert_eq!(after(&world, &clock, 1), (0, 0, 0));
         assert_eq!(after(&world, &clock, 48), (1, 0, 0), "rebuilt: {rebuilt}");
     }
+}
+
+/// A newer file was read before it: what it says is decided on by a person, or not used.
+#[test]
+fn law_6_what_an_older_file_says_of_leavers_and_days_is_not_done_unasked() {
+    let clock = clock();
+    let world = world_at(&clock, "", "");
+    let first: Vec<_> = (1..8).map(|number| dated(number, "Clerk", ",")).collect();
+    assert_eq!(arrives(&world, &clock, "staff-2027-02-20.csv", &first), (7, 0, 0));
+    let newer = [dated(1, "Cook", ","), dated(6, "Clerk", ",2027-03-20"), dated(8, "Clerk", "2027-03-05,")];
+    assert_eq!(arrives(&world, &clock, "staff-2027-03-02.csv", &newer), (0, 1, 0));
+    let late = [
+        dated(2, "Clerk", ",2027-03-01"),
+        dated(3, "Clerk", ",2027-03-05"),
+        dated(4, "Cook", ","),
+        dated(6, "Clerk", ","),
+        dated(8, "Clerk", ","),
+        dated(9, "Clerk", "2027-03-05,"),
+    ];
+    Inbox(&world).drop("staff-2027-03-01.csv", HEADER.to_owned() + &late.concat());
+    let counts = world.sync_at(&clock).counts;
+    assert_eq!((counts.held, counts.rejected), (2, 4), "{counts:?}");
+    assert_eq!(after(&world, &clock, 1), (0, 0, 0));
+    assert_eq!(after(&world, &clock, 72), (1, 0, 0), "the 8th begins as the newer file said");
+    assert_eq!(world.staff().len(), 8, "no one left by the older one");
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(after(&world, &clock, 1), (0, 1, 1));
+    assert_eq!(after(&world, &clock, 24 * 20), (0, 0, 1), "the 6th leaves as the newer file said");
+    assert_eq!(world.keys(), ["P00001", "P00003", "P00004", "P00005", "P00007", "P00008"]);
+}
+
+#[test]
+fn law_8_of_equal_rows_with_several_days_the_first_and_the_last_count() {
+    for turned in [false, true] {
+        let clock = clock();
+        let world = four_clerks_at(&clock);
+        let mut rows = vec![
+            dated(2, "Clerk", ",2027-03-05"),
+            dated(3, "Cook", ",2027-03-05"),
+            dated(5, "Clerk", "2027-03-05,"),
+            dated(2, "Clerk", ",2027-03-20"),
+            dated(3, "Cook", ","),
+            dated(5, "Clerk", "2027-03-10,"),
+        ];
+        if turned {
+            rows.reverse();
+        }
+        assert_eq!(arrives(&world, &clock, "b.csv", &rows), (0, 1, 0));
+        assert_eq!(after(&world, &clock, 48), (1, 0, 0), "turned: {turned}");
+        assert_eq!(after(&world, &clock, 24 * 7), (0, 0, 0), "turned: {turned}");
+        assert_eq!(after(&world, &clock, 24 * 14), (0, 0, 1), "turned: {turned}");
+        assert_eq!(world.keys(), ["P00001", "P00003", "P00004", "P00005"]);
+    }
+}
+
+#[test]
+fn law_8_rows_that_begin_later_and_differ_are_both_rejected() {
+    let clock = clock();
+    let world = world_at(&clock, "", "");
+    let rows = [dated(1, "Clerk", ","), dated(2, "Clerk", "2027-03-05,"), dated(2, "Cook", "2027-03-10,")];
+    Inbox(&world).drop("a.csv", HEADER.to_owned() + &rows.concat());
+    let counts = world.sync_at(&clock).counts;
+    assert_eq!((counts.created, counts.rejected), (1, 2), "{counts:?}");
+    assert_eq!(after(&world, &clock, 24 * 10), (0, 0, 0));
+}
+
+#[test]
+fn a_removal_that_waits_ends_by_a_row_that_can_t_be_used_though_the_file_has_no_other() {
+    let clock = clock();
+    let world = four_clerks_at(&clock);
+    let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, json!({"onsite_status": "onsite"}));
+    assert_eq!(arrives(&world, &clock, "b.csv", &[dated(2, "Clerk", ",2027-03-01")]), (0, 0, 0));
+    assert_eq!(arrives(&world, &clock, "c.csv", &[dated(2, "Clerk", ",31/31/2027")]), (0, 0, 0));
+    world.service().edit("staff", id, json!({"onsite_status": "offsite"}));
+    for _ in 0..2 {
+        let report = world.sync_at(&clock);
+        assert_eq!((report.counts.deleted, report.counts.held), (0, 0), "{report:?}");
+    }
+    assert_eq!(world.staff().len(), 4);
+}
+
+/// No later file need name them again.
+#[test]
+fn who_is_removed_at_the_service_is_made_again_as_the_last_file_said() {
+    let clock = clock();
+    let world = four_clerks_at(&clock);
+    assert_eq!(arrives(&world, &clock, "b.csv", &[dated(2, "Cook", ",2027-03-20")]), (0, 1, 0));
+    let id = |number| world.held_as(number).unwrap()["id"].as_i64().unwrap();
+    let removed = [id(2), id(3)];
+    removed.iter().for_each(|id| assert!(world.service().remove("staff", *id)));
+    assert_eq!(after(&world, &clock, 25), (2, 0, 0), "a whole listing shows it");
+    assert_eq!(world.held_as(2).unwrap()["title"], "Cook");
+    assert_eq!(after(&world, &clock, 25), (0, 0, 0));
+    assert_eq!(after(&world, &clock, 24 * 20), (0, 0, 1), "whose last day it was");
+}
+
+#[test]
+fn an_approved_change_of_someone_who_is_gone_makes_them_again_with_it() {
+    let clock = clock();
+    let mut world = four_clerks_at(&clock);
+    world.reconfigure(|config| Config { job: config.job + "writes = \"approve\"\n", ..config });
+    assert_eq!(arrives(&world, &clock, "b.csv", &[dated(2, "Cook", ",")]), (0, 0, 0));
+    world.run(&["approve", "staff"]).expect(0);
+    let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
+    assert!(world.service().remove("staff", id));
+    assert_eq!(after(&world, &clock, 0), (0, 0, 0));
+    assert_eq!(world.sync_at(&clock).counts.held, 1, "to make them again is approved, too");
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(after(&world, &clock, 0), (1, 0, 0));
+    assert_eq!(world.held_as(2).unwrap()["title"], "Cook");
+}
+
+#[test]
+fn law_6_to_reject_that_a_run_is_undone_says_nothing_of_a_later_last_day() {
+    let clock = clock();
+    let world = four_clerks_at(&clock);
+    assert_eq!(arrives(&world, &clock, "b.csv", &[dated(5, "Clerk", ",2027-03-20")]), (1, 0, 0));
+    world.run(&["revert", "2"]).expect(4);
+    world.run(&["reject", "staff"]).expect(0);
+    assert_eq!(after(&world, &clock, 1), (0, 0, 0));
+    assert_eq!(after(&world, &clock, 24 * 20), (0, 0, 1));
 }

@@ -1,10 +1,10 @@
 //! `rosterd check`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::finding::{Finding, Verdict};
+use super::earlier::EarlierRuns;
+use super::finding::{self, Finding, Verdict};
 use super::source::{Having, Places, by_unit, is_place, job_with_lookups, source};
-use super::{finding, units};
 use crate::api::{
     self, Api, BudgetPlace, Certification, Client, Element, ForMembers, ForStaff, Location, Member, Membership,
     Organization, Query, Staff, Walkable, list_all,
@@ -23,7 +23,7 @@ use crate::notify::{self, ChannelTest};
 use crate::push;
 use crate::reconcile;
 use crate::record::{RemoteId, Target};
-use crate::source::inbox::Folder;
+use crate::source::inbox::{self, Folder};
 use crate::source::{Access, RefusedLogins};
 use crate::store::{self, Store};
 use crate::text::some_of;
@@ -61,15 +61,15 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         let (clock, logins) = (Clock::system(), RefusedLogins::of_a_person(config.state.home.spill_dir()));
         let scratch = session::scratch(&config);
         let access = Access::of_a_person(&clock, &logins, &scratch);
-        let last = if can_have_state { units::last_found(&config) } else { BTreeMap::new() };
+        let earlier = if can_have_state { EarlierRuns::of(&config) } else { EarlierRuns::Unknown };
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);
             let job = &joined;
             let mut found = None;
-            findings.push(source(job, access, &mut places, &mut found));
-            findings.extend(found.and_then(|now| by_unit(job, &now, last.get(&job.name))));
+            findings.push(source(job, (access, earlier.found(&job.name)), &mut places, &mut found));
+            findings.extend(found.and_then(|now| by_unit(job, &now, earlier.found(&job.name))));
         }
-        config.jobs.iter().for_each(|job| findings.extend(inbox(job)));
+        config.jobs.iter().for_each(|job| findings.extend(inbox(job, &earlier)));
         if can_have_state {
             if !config.api.further.is_empty() {
                 ui.note("asking the service; the first time, further credentials wait for a minute");
@@ -97,11 +97,22 @@ fn state_folder(config: &Config) -> Finding {
     Finding::of(what, home.check().map(|()| fits()).map_err(|error| chain(&error)))
 }
 
-/// Who may change more of a job's inbox than they need to.
-fn inbox(job: &Job) -> Vec<Finding> {
-    let folder = job.inbox.as_ref().and_then(|inbox| Folder::open(&inbox.dir).ok());
-    let open = folder.map(|folder| folder.open_to_others()).unwrap_or_default();
-    open.into_iter().map(|text| Finding::new(format!("inbox of {}", job.name), Verdict::Doubtful, text)).collect()
+/// Whether a job's inbox is what runs have used, where that is known, and who may change more of it than they need to.
+fn inbox(job: &Job, earlier: &EarlierRuns) -> Vec<Finding> {
+    let Some(options) = &job.inbox else { return Vec::new() };
+    let before = earlier.inbox(&job.name, &options.dir);
+    let finding = |verdict, text| Finding::new(format!("inbox of {}", job.name), verdict, text);
+    match Folder::open_known(&options.dir, before.unwrap_or_default()) {
+        Err(error @ inbox::Error::Unmarked(_)) => vec![finding(Verdict::Wrong, chain(&error))],
+        // What is read of the source has said so.
+        Err(_) => Vec::new(),
+        Ok(folder) => {
+            let is_doubtful = before.is_none() && !folder.is_marked();
+            let unmarked = "it has no processed/: no run has used it yet, or its share is not mounted".to_owned();
+            let doubts = is_doubtful.then_some(unmarked).into_iter().chain(folder.open_to_others());
+            doubts.map(|text| finding(Verdict::Doubtful, text)).collect()
+        }
+    }
 }
 
 /// What asks the service; where several workers share the state, as the one that has the account.

@@ -3,6 +3,7 @@
 mod command;
 #[cfg(feature = "postgres")]
 mod database;
+mod earlier;
 mod finding;
 mod source;
 mod units;

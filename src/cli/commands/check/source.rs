@@ -9,11 +9,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::finding::{Finding, Verdict};
 use super::units;
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::lookup::{self, Lookup};
 use crate::mapping::{Bound, Mapped, Mapping, OnBadValue, Reading};
-use crate::reconcile::{self, mapping, peek, rows};
+use crate::reconcile::{self, Block, mapping, peek, rows};
 use crate::record::{FieldKind, Key, Record, Rejected, Target, Value};
 use crate::source::{Access, Read, Row, SourceState, csv};
 
@@ -59,7 +59,12 @@ pub(super) fn job_with_lookups(job: &Job, access: Access<'_>, findings: &mut Vec
 }
 
 /// Reads a job's source to its end and maps it; `found` takes what the read found out.
-pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: &mut Option<SourceState>) -> Finding {
+pub(super) fn source(
+    job: &Job,
+    (access, last): (Access<'_>, Option<&SourceState>),
+    places: &mut Places,
+    found: &mut Option<SourceState>,
+) -> Finding {
     let what = format!("source of {}", job.name);
     let next = match peek(job, None, access.clock) {
         Ok(next) => next,
@@ -73,7 +78,8 @@ pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: 
         tally.add(job, row, bound.read(row, Some(today)), places);
         ControlFlow::Continue(())
     };
-    let read = match rows(job, &mapping(job), access, &mut visit) {
+    // A run compares how the file is written with the one before.
+    let read = match rows(job, &mapping(job), Access { known: last, ..access }, &mut visit) {
         Ok(read) => read,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
@@ -100,6 +106,13 @@ pub(super) fn source(job: &Job, access: Access<'_>, places: &mut Places, found: 
     let seen = if seeks == 0 { seen } else { format!("{seen}, {fits} of {seeks} found in lookups") };
     if let Some(reason) = read.incomplete().first() {
         return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
+    }
+    let least = job.limits.min_records;
+    // A row of a file of changes that says that its person is gone is what such a file is for.
+    let counted = if job.mode == Mode::Changes { records + dropped } else { records };
+    if counted < least && rejected.is_empty() {
+        let few = Block::TooFewRecords { records: counted, least };
+        return Finding::new(what, Verdict::Wrong, format!("{seen}; {few}"));
     }
     let shared = keys.found();
     let seen = format!("{seen}{}", shared.as_deref().unwrap_or_default());

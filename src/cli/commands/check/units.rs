@@ -4,25 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::finding::Verdict;
 use crate::cli::ui::sanitize;
-use crate::config::Config;
-use crate::reconcile::{self, JobState};
-use crate::record::JobName;
 use crate::source::{SourceState, ldap};
 use crate::text::some_of;
 
 /// The most units that are listed.
 const LISTED_MAX: usize = 12;
-
-/// What the last whole read of each job found, if the state exists and no other process uses it: useful to show, but
-/// not worth waiting for.
-pub(crate) fn last_found(config: &Config) -> BTreeMap<JobName, SourceState> {
-    if !config.state.home.has_store() {
-        return BTreeMap::new();
-    }
-    let Ok(store) = reconcile::open_store(config) else { return BTreeMap::new() };
-    let found = |name: &JobName| JobState::load(&store, name).ok()?.found;
-    config.jobs.iter().filter_map(|job| Some((job.name.clone(), found(&job.name)?))).collect()
-}
 
 /// The entries by organizational unit, those first whose number changed most. Doubtful where a unit lost all of them.
 pub(crate) fn compared(now: &ldap::DirectoryState, then: Option<&SourceState>) -> Option<(Verdict, String)> {

@@ -29,7 +29,7 @@ fn name(text: &str) -> JobName {
 
 fn timed(job: &str, schedule: &str, zone: &str) -> Timed {
     let schedule = Some((schedule.parse().unwrap(), TimeZone::get(zone).unwrap()));
-    Timed { name: name(job), targets: BTreeSet::from([Target::Staff]), schedule, served: None }
+    Timed { name: name(job), targets: BTreeSet::from([Target::Staff]), schedule, served: None, goes_on: false }
 }
 
 fn at(text: &str) -> Timestamp {

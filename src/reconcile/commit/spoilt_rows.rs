@@ -1,0 +1,69 @@
+//! What a file of changes ends though nothing is taken from it.
+//!
+//! A row that can't be used may be what takes back an earlier one: no one leaves by what that said, until a row says it again.
+//! Where the file has other rows, the run that uses those sees to it.
+
+use std::collections::BTreeSet;
+
+use crate::config::{Job, Mode};
+use crate::queue::{self, State};
+use crate::reconcile::approval::held::HELD;
+use crate::reconcile::commit::index::set_days;
+use crate::reconcile::model::context::KeyFilter;
+use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::state_updates::RowIs;
+use crate::record::{Action, Key};
+use crate::snapshot::{Index, IndexEntry};
+use crate::store::{self, Batch, Store};
+
+/// Ends the last days and the removals that wait of those whose rows can't be used.
+pub(crate) fn end_earlier(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilter) -> Result<(), store::Error> {
+    if job.mode != Mode::Changes {
+        return Ok(());
+    }
+    end_days(store, plan)?;
+    let rejected = plan.updates.there.iter().filter(|(key, row)| **row == RowIs::Rejected && filter.has(key));
+    let rejected: BTreeSet<&Key> = rejected.map(|(key, _)| key).collect();
+    if rejected.is_empty() {
+        return Ok(());
+    }
+    let _alone = store.deciding();
+    let (mut batch, mut state, mut ended) = (Batch::default(), JobState::load(store, &job.name)?, BTreeSet::new());
+    queue::briefs(store, &job.name, |old| {
+        let waits = old.action == Action::Delete && old.state == State::Waiting && !old.undoes;
+        if waits && rejected.contains(&old.key) {
+            queue::remove(&mut batch, &job.name, &old.key);
+            ended.insert(old.key);
+        }
+    })?;
+    HELD.each(store, &job.name, |key, held| {
+        // What waits in the queue for something else than a person is held without saying of what.
+        let waits = held.leaves() || (held.action.is_none() && ended.contains(&key));
+        if waits && held.undo.is_none() && rejected.contains(&key) {
+            HELD.remove(&mut batch, &job.name, &key);
+            state.held_set += 1;
+            ended.insert(key);
+        }
+    })?;
+    for key in &ended {
+        queue::DECISIONS.remove(&mut batch, &job.name, key);
+    }
+    state.put(&mut batch, &job.name);
+    store.commit(batch)
+}
+
+fn end_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
+    let undue = &plan.updates.undue;
+    if undue.is_empty() {
+        return Ok(());
+    }
+    set_days(store, &plan.job, undue.iter().map(|key| (key.clone(), None)))?;
+    let index = Index::load(store, &plan.job)?;
+    let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
+    let entries = (0..index.len()).map(|at| {
+        let entry = index.entry(at);
+        IndexEntry { due: entry.due.filter(|_| !spoilt.contains(&at)), ..entry }
+    });
+    Index::save(store, &plan.job, entries)
+}
