@@ -51,7 +51,9 @@ fn one(job: &Section<'_>, name: &str, table: &Section<'_>) -> Checked {
     let called = job.text("name").map(|job| format!("{job}.{name}"));
     let source = source::check(&from, called.as_deref()).and_then(|source::Checked { source, mode, inbox, .. }| {
         // What can't be looked at may be a file that comes later.
-        if inbox.is_some_and(|inbox| inbox.dir.is_dir() || from.has("order") || from.has("pattern")) {
+        let is_meant =
+            || from.has("order") || from.has("pattern") || from.text("path").is_some_and(|path| path.ends_with('/'));
+        if inbox.is_some_and(|inbox| inbox.dir.is_dir() || is_meant()) {
             return from.wrong("path", "is an inbox, and a lookup is one file", Some("name the file itself"));
         }
         if mode == Mode::Changes {

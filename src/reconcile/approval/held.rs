@@ -264,7 +264,7 @@ impl KeptRecord {
     pub(crate) fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
         let Some(row) = prepared.updates.digests.row(key) else { return Ok(None) };
         let (Record { fields, .. }, marks) = row.open(&prepared.spill)?;
-        Ok(Some(Self { mapping: prepared.updates.mapping.clone(), fields, marks, from: None }))
+        Ok(Some(Self { mapping: prepared.updates.mapping.clone(), fields, marks, from: None, then: None }))
     }
 }
 

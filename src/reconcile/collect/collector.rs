@@ -17,6 +17,7 @@ use crate::plan::{Present, is_another_person};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
+use crate::reconcile::model::due_pairs::DuePairs;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::kept_record::KeptRecord;
@@ -38,6 +39,8 @@ pub(crate) struct CollectedRows {
     /// Keys whose row says that they are gone.
     pub(crate) left: BTreeMap<Key, Statement>,
     pub(crate) rejected: Vec<Rejected>,
+    /// How many rows say that someone, or one of their memberships, is gone.
+    pub(crate) statements: u64,
     /// Which known keys are there.
     pub(crate) present: Present,
     /// Records whose rows are unchanged.
@@ -132,6 +135,8 @@ pub(crate) struct Collector<'a> {
     begun: BTreeMap<Key, Vec<(u64, KeptRecord)>>,
     /// Known people of a job of changes who are not at the service any more, with what is known of them.
     lost: BTreeMap<Key, SyncedRecord>,
+    /// What the memberships of these members come to.
+    pairs: DuePairs,
     /// The mapping by which records are kept.
     mapping: String,
     today: Date,
@@ -161,6 +166,7 @@ impl<'a> Collector<'a> {
             newer: None,
             begun: BTreeMap::new(),
             lost: BTreeMap::new(),
+            pairs: DuePairs::default(),
             mapping: String::new(),
             today: Date::MIN,
             copies: 0,
@@ -170,9 +176,9 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// Whose entities are gone from the service though no file says that they leave.
-    pub(crate) fn with_lost(self, lost: BTreeMap<Key, SyncedRecord>) -> Self {
-        Self { lost, ..self }
+    /// Whose entities are gone from the service though no file says that they leave, and what the memberships of members come to.
+    pub(crate) fn with(self, lost: BTreeMap<Key, SyncedRecord>, pairs: DuePairs) -> Self {
+        Self { lost, pairs, ..self }
     }
 
     /// Reads the source. `dirty` are positions of the index whose entities the mirror saw change.
@@ -267,7 +273,7 @@ impl<'a> Collector<'a> {
             match *later {
                 Mapped::Record(record) => {
                     let (mapping, fields, from) = (self.mapping.clone(), record.fields, due.and_then(Day::of));
-                    let record = KeptRecord { mapping, fields, marks: marks.clone(), from };
+                    let record = KeptRecord { mapping, fields, marks: marks.clone(), from, then: None };
                     self.begun.entry(key.clone()).or_default().push((line, record));
                 }
                 Mapped::Rejected(rejected) => {
@@ -319,6 +325,7 @@ impl<'a> Collector<'a> {
         let Self { job, index, spill, .. } = self;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded)?;
+        let statements = self.left.len() as u64;
         let mut strays = self.strays();
         // The reader counts its own rejected rows among its reasons.
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
@@ -381,6 +388,7 @@ impl<'a> Collector<'a> {
             candidates: kept,
             left: self.left,
             rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
+            statements,
             present: self.present,
             unchanged,
             strays,

@@ -14,10 +14,19 @@ pub(crate) fn form(job: &Job) -> csv::Options {
 
 /// A job over what was read before.
 pub(crate) fn again(job: Job) -> Job {
-    let inbox = |inbox: Option<Options>| inbox.map(|inbox| Options { repeats: true, ..inbox });
-    let part = |part: Option<Box<Job>>| part.map(|part| Box::new(Job { inbox: inbox(part.inbox.clone()), ..*part }));
+    with_inbox(job, &|inbox| Options { repeats: true, ..inbox })
+}
+
+/// The same job with other options of its inbox, which are those of its parts, too.
+pub(crate) fn with_inbox(job: Job, change: &dyn Fn(Options) -> Options) -> Job {
+    in_all_parts(job, &|job| Job { inbox: job.inbox.map(change), ..job })
+}
+
+/// The same job with a change that is made in each of its parts, too.
+pub(crate) fn in_all_parts(job: Job, change: &dyn Fn(Job) -> Job) -> Job {
+    let part = |part: Option<Box<Job>>| part.map(|part| Box::new(change(*part)));
     let (organizations, memberships) = (part(job.organizations), part(job.memberships));
-    Job { organizations, memberships, inbox: inbox(job.inbox), ..job }
+    Job { organizations, memberships, ..change(Job { organizations: None, memberships: None, ..job }) }
 }
 
 /// A job over the copy at `path` of what messages call `called`. A copy stands still.

@@ -12,7 +12,7 @@ use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::Staging;
-use crate::reconcile::dropped::with_copy::over;
+use crate::reconcile::dropped::with_copy::{over, with_inbox};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::waiting_files::WaitingFiles;
@@ -119,8 +119,8 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     let called = Some(name.clone().into());
     let others = waiting.files.len().saturating_sub(1);
     let (reads, others_wait) = (staleness::reads(job, others), others > 0);
-    let inbox = Some(Options { doubt, reads, others_wait, ..options.clone() });
-    let job = Job { inbox, ..over(job, taken.path, called) };
+    let job = over(job, taken.path, called);
+    let job = with_inbox(job, &|inbox| Options { doubt: doubt.clone(), reads, others_wait, ..inbox });
     Ok(Peeked { job: Some(job), waiting: Some(waiting), rest: None, _copy: Some(copy) })
 }
 

@@ -18,7 +18,7 @@ use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
-use crate::reconcile::dropped::with_copy::{again, form, over};
+use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, with_inbox};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::{Mirrors, needed};
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -57,8 +57,8 @@ impl PendingWork {
                 .map_err(|source| inbox::Error::Copy { name: kept_copy.name.clone(), source })?
         {
             let last = over(job, path, Some(kept_copy.name.clone().into()));
-            let inbox = job.inbox.clone().map(|inbox| inbox::Options { doubt: kept_copy.doubt, ..inbox });
-            return Ok(Self::Last(Box::new(again(Job { inbox, ..last })), kept_copy.name));
+            let last = with_inbox(last, &|inbox| inbox::Options { doubt: kept_copy.doubt.clone(), ..inbox });
+            return Ok(Self::Last(Box::new(again(last)), kept_copy.name));
         }
         let found = state.found.as_ref().and_then(SourceState::file);
         let is_due = is_sendable(store, job)? || has_come_due(store, job, now)?;
@@ -71,19 +71,23 @@ impl PendingWork {
 fn rowless(job: &Job, found: &csv::DetectedFormat, path: &Path) -> Result<Job, Error> {
     let is_of_all = job.mode == Mode::Full;
     header(found, path).map_err(|source| inbox::Error::Copy { name: "a file without rows".to_owned(), source })?;
-    let mut job =
-        Job { mode: Mode::Changes, ..over(job, path.to_owned(), Some("what is left of earlier files".into())) };
-    job.source = Source::Csv(csv::Options {
+    let job = over(job, path.to_owned(), Some("what is left of earlier files".into()));
+    let options = csv::Options {
         encoding: csv::Encoding::Named(encoding_rs::UTF_8),
         delimiter: Some(found.delimiter),
         header: Some(1),
         ..form(&job)
+    };
+    let rowless = in_all_parts(job, &|mut job| {
+        job.mode = Mode::Changes;
+        job.source = Source::Csv(options.clone());
+        job.limits.min_records = 0;
+        if let Some(inbox) = job.inbox.as_mut().filter(|_| is_of_all) {
+            inbox.reads = inbox::Reads::Nothing;
+        }
+        job
     });
-    job.limits.min_records = 0;
-    if is_of_all && let Some(inbox) = &mut job.inbox {
-        inbox.reads = inbox::Reads::Nothing;
-    }
-    Ok(again(job))
+    Ok(again(rowless))
 }
 
 /// One run over what is open.
@@ -190,8 +194,8 @@ pub(crate) fn repeated(
     let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
     let mut due = is_of_all && is_open;
     for target in needed(job) {
-        let Some(mirror) = Mirror::stored(context.store, target)? else { continue };
-        let listed = mirror.listed_at();
+        // None where it was never listed, or a rebuild dropped what is known of it.
+        let listed = Mirror::stored(context.store, target)?.and_then(|mirror| mirror.listed_at());
         due |= listed > last.listed || listed.is_none_or(|at| now.duration_since(at) >= full_pull);
     }
     match state.found.as_ref().and_then(SourceState::file) {

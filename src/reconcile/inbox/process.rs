@@ -11,7 +11,7 @@ use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::{FilingOrder, StagedFile, Staging};
-use crate::reconcile::dropped::with_copy::{form, over};
+use crate::reconcile::dropped::with_copy::{form, over, with_inbox};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::context::{Context, KeyFilter};
 use crate::reconcile::model::counts::Status;
@@ -138,8 +138,7 @@ impl<'a> InboxRun<'a> {
             return Ok(());
         }
         if !self.folder.waiting(self.options, &|_| false)?.is_empty() {
-            let inbox = Some(Options { reads: Reads::Earlier, ..self.options.clone() });
-            let job = Job { inbox, ..self.job.clone() };
+            let job = with_inbox(self.job.clone(), &|inbox| Options { reads: Reads::Earlier, ..inbox });
             let report = pending::run(self.context, &job, &self.staging, mirrors, self.narrow).await?;
             self.reports.push(report);
             state = JobState::load(self.context.store, &self.job.name)?;
@@ -224,8 +223,8 @@ impl<'a> InboxRun<'a> {
         let is_done = |waiting: &InboxEntry| waiting.name == entry.name || laid.iter().any(|laid| laid.is(waiting));
         let others = self.folder.waiting(self.options, &is_done)?.len();
         let reads = staleness::reads(self.job, others);
-        let inbox = Some(Options { doubt: doubt.clone(), reads, others_wait: others > 0, ..self.options.clone() });
-        let job = Job { inbox, ..over(self.job, taken.path.clone(), Some(name.clone().into())) };
+        let job = over(self.job, taken.path.clone(), Some(name.clone().into()));
+        let job = with_inbox(job, &|inbox| Options { doubt: doubt.clone(), reads, others_wait: others > 0, ..inbox });
         let (report, shelf) = self.run_over(&job, mirrors, &begun).await;
         let Some(shelf) = shelf.filter(|_| !self.narrow.is_narrow()) else {
             self.record(&begun, report, Some(&name))?;

@@ -7,21 +7,23 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::organization_transfers::{self, NewMemberships};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Judged as _, LeaverAction, Present};
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
-use crate::reconcile::collect::collector::Collector;
+use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::rows;
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::candidate::Statement;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
+use crate::reconcile::model::due_pairs::DuePairs;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Action, Entity, JobName, Key, RemoteId, Target};
+use crate::record::{Action, Day, Entity, JobName, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Store};
 
@@ -171,29 +173,64 @@ pub(crate) fn still_joined(
     let mut still = BTreeSet::new();
     let Some(memberships) = job.memberships.as_ref().filter(|_| !left.is_empty()) else { return Ok(still) };
     let store = context.store;
-    // Those that are to end already, once a person or the service lets them.
-    let mut ending = BTreeSet::new();
-    HELD.each(store, &memberships.name, |pair, held| ending.extend(held.leaves().then_some(pair)))?;
-    queue::briefs(store, &memberships.name, |change| {
-        ending.extend((change.action == Action::Delete).then_some(change.key))
+    // Those that are to end already, or to begin, once a person or the service lets them.
+    let (mut ending, mut waiting) = (BTreeSet::new(), Vec::new());
+    let mut sort = |pair: Key, action: Option<Action>| match action {
+        Some(Action::Delete) => _ = ending.insert(pair),
+        Some(Action::Create) => waiting.push(pair),
+        _ => {}
+    };
+    HELD.each(store, &memberships.name, |pair, held| {
+        let ends = held.leaves().then_some(Action::Delete);
+        sort(pair, ends.or(held.action));
     })?;
+    queue::briefs(store, &memberships.name, |change| sort(change.key, Some(change.action)))?;
     let mut pairs = Vec::new();
-    SYNCED.each_id(store, &memberships.name, |pair| {
+    let mut note = |pair: Key| {
         let member = pair.split_membership().map(|(member, _)| member);
         pairs.extend(member.filter(|member| left.contains_key(member)).map(|member| (member, pair)));
+    };
+    waiting.into_iter().for_each(&mut note);
+    SYNCED.each_id(store, &memberships.name, |pair| {
+        note(pair);
         Ok(())
     })?;
     if pairs.is_empty() {
         return Ok(still);
     }
-    let (index, mapping) = (Index::load(store, &memberships.name)?, rows::mapping(memberships));
-    let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
-    let found = JobState::load(store, &memberships.name)?.found;
-    let stated = Collector::new(memberships, &KeyFilter::default(), &index, &spill)
-        .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
-        .resolve_duplicates(store)?
-        .left;
+    let stated = read_pairs(context, memberships, &Index::load(store, &memberships.name)?)?.left;
     let stays = |pair: &Key| !stated.contains_key(pair) && !ending.contains(pair);
     still.extend(pairs.into_iter().filter(|(_, pair)| stays(pair)).map(|(member, _)| member));
     Ok(still)
+}
+
+/// What a read says of the pairs of members and organizations, before the run comes to them.
+fn read_pairs(context: &Context<'_>, memberships: &Job, index: &Index) -> Result<CollectedRows, Error> {
+    let (store, mapping) = (context.store, rows::mapping(memberships));
+    let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
+    let found = JobState::load(store, &memberships.name)?.found;
+    Collector::new(memberships, &KeyFilter::default(), index, &spill)
+        .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
+        .resolve_duplicates(store)
+}
+
+/// What the pairs of a job of changes come to today.
+pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<DuePairs, Error> {
+    let mut due = DuePairs::default();
+    let Some(memberships) = job.memberships.as_ref().filter(|_| job.mode == Mode::Changes) else { return Ok(due) };
+    let today = Day::of(job.day(context.now_for_leavers()));
+    let has_come = |day: Day| today.is_some_and(|today| today >= day);
+    let member = |pair: &Key| pair.split_membership().map(|(member, _)| member);
+    let index = Index::load(context.store, &memberships.name)?;
+    let ended = (0..index.len()).map(|at| index.entry(at)).filter(|entry| entry.due.is_some_and(has_come));
+    due.ended = ended.filter_map(|entry| member(&Key::new(entry.key)?)).collect();
+    LATER.each(context.store, &memberships.name, |pair, record| {
+        due.withheld.extend(member(&pair).filter(|_| record.from.is_none_or(has_come)));
+    })?;
+    if !due.withheld.is_empty() {
+        for pair in &read_pairs(context, memberships, &index)?.earlier {
+            member(pair).map(|member| due.withheld.remove(&member));
+        }
+    }
+    Ok(due)
 }

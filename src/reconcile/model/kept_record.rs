@@ -20,4 +20,30 @@ pub struct KeptRecord {
     /// The day from which on it counts, where that lay ahead.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) from: Option<Day>,
+    /// What counts once this has ended.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) then: Option<Box<Self>>,
+}
+
+impl KeptRecord {
+    /// One record of all these, which count one after the other; none where two of them count on one day.
+    pub(crate) fn in_turn(mut records: Vec<Self>) -> Option<Self> {
+        records.sort_by_key(|record| record.from);
+        let follows = |one: &Self, other: &Self| one.marks.due.is_some() && one.marks.due <= other.from;
+        if !records.windows(2).all(|pair| follows(&pair[0], &pair[1])) {
+            return None;
+        }
+        records.into_iter().rev().reduce(|then, record| Self { then: Some(Box::new(then)), ..record })
+    }
+
+    /// The one of them that counts on a day that `has_come`, and what counts later.
+    pub(crate) fn counting(mut self, has_come: impl Fn(Day) -> bool) -> (Self, Option<Self>) {
+        while let Some(then) = self.then.take() {
+            if !then.from.is_none_or(&has_come) {
+                return (self, Some(*then));
+            }
+            self = *then;
+        }
+        (self, None)
+    }
 }

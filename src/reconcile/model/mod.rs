@@ -7,6 +7,7 @@ pub(crate) mod change_spill;
 pub(crate) mod context;
 pub(crate) mod counts;
 pub(crate) mod doubtful_rows;
+pub(crate) mod due_pairs;
 pub(crate) mod error;
 pub(crate) mod inbox_state;
 pub(crate) mod job_fields;

@@ -310,7 +310,8 @@ impl<'a> Inputs<'a> {
         if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
             held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
             // What is held says why.
-            notes.extend(guarded.held.is_empty().then(|| doubt.to_string()));
+            let is_silent = guarded.held.is_empty() && job.name == job.name.root();
+            notes.extend(is_silent.then(|| doubt.to_string()));
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::replica_lag::ReplicaLag;
 use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::correlate::references::orphans;
-use crate::reconcile::leavers::memberships::still_joined;
+use crate::reconcile::leavers::memberships::{due_pairs, still_joined};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::candidate::{Candidate, Digests};
 use crate::reconcile::model::change_spill::ChangeSpill;
@@ -60,8 +60,6 @@ pub(super) struct Inputs<'a> {
     pub(super) lost: Vec<String>,
     pub(super) spill: ChangeSpill,
     pub(super) rows: CollectedRows,
-    /// How many rows say that someone, or one of their memberships, is gone.
-    pub(super) statements: u64,
     pub(super) lag: ReplicaLag,
     pub(super) decisions: outdated::Decisions,
 }
@@ -80,10 +78,9 @@ impl<'a> Inputs<'a> {
         context.watch.stage(&job.name, Stage::Reading);
         let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
         let mut rows = Collector::new(job, filter, &index, &spill)
-            .with_lost(lost(job, (&index, &dirty), mirror, store)?)
+            .with(lost(job, (&index, &dirty), mirror, store)?, due_pairs(context, job)?)
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
-        let statements = rows.left.len() as u64;
         let joined = still_joined(context, job, &rows.left)?;
         rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
@@ -92,21 +89,7 @@ impl<'a> Inputs<'a> {
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        Ok(Self {
-            part,
-            state,
-            index,
-            mapped,
-            written,
-            fingerprint,
-            withheld,
-            lost,
-            spill,
-            rows,
-            statements,
-            lag,
-            decisions,
-        })
+        Ok(Self { part, state, index, mapped, written, fingerprint, withheld, lost, spill, rows, lag, decisions })
     }
 
     pub(super) fn job(&self) -> &'a Job {
@@ -143,7 +126,7 @@ impl<'a> Inputs<'a> {
     /// Why nothing is taken from a source that is too short.
     pub(super) fn too_few_records(&self) -> Option<Block> {
         // A row of a file of changes that says that its person is gone is what such a file is for.
-        let left = if self.job().mode == Mode::Changes { self.statements } else { 0 };
+        let left = if self.job().mode == Mode::Changes { self.rows.statements } else { 0 };
         // So is one that has only people who begin later.
         let early = self.rows.early_keys().count() as u64;
         let (records, least) = (self.records() + left + early, self.job().limits.min_records);

@@ -85,7 +85,7 @@ fn keep_half(
             None => LATER.get(store, draft.job(), key)?,
         };
         let Some(mut record) = record else { continue };
-        (record.from, record.marks.due) = (span.from, span.due);
+        (record.from, record.marks.due, record.then) = (span.from, span.due, None);
         draft.rest.updates.later_ended.remove(key);
         draft.rest.updates.later.push((key.clone(), record));
     }

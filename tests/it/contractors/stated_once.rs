@@ -246,4 +246,48 @@ mod halves {
         site.after(4);
         site.expect(None, "no company is left");
     }
+
+    #[test]
+    fn who_begins_on_a_day_on_which_two_files_come_is_there() {
+        let site = Site::new(&["Bolt,,2027-03-03,"]);
+        site.clock.advance(SignedDuration::from_hours(48));
+        for name in ["x1", "x2"] {
+            Inbox(&site.world).drop(&format!("{name}.csv"), format!("{HEADER}C2,Con {name},c2@x.com,Acme,,,\n"));
+        }
+        site.after(0);
+        site.expect(Some(&["Bolt"]), "she has begun");
+    }
+
+    #[test]
+    fn whose_first_day_is_taken_back_or_put_off_on_that_day_does_not_come() {
+        let mut site = Site::new(&["Bolt,,2027-03-03,"]);
+        site.clock.advance(SignedDuration::from_hours(48));
+        site.arrives("Bolt,gone,,");
+        site.expect(None, "taken back");
+        site.arrives("Bolt,,2027-03-06,");
+        site.clock.advance(SignedDuration::from_hours(72));
+        site.arrives("Bolt,,2027-03-08,");
+        site.expect(None, "put off");
+        site.after(2);
+        site.expect(Some(&["Bolt"]), "she has begun");
+    }
+
+    #[test]
+    fn whose_last_company_ends_by_its_last_day_leaves_though_another_named_none() {
+        let site = Site::new(&["Acme,,,2027-03-03\nC1,Ana Lee,ana@x.com,Bolt,,,", "Bolt,gone,,"]);
+        site.expect(Some(&["Acme"]), "one is left");
+        site.after(4);
+        site.expect(None, "no company is left");
+    }
+
+    #[test]
+    fn law_6_who_waits_for_a_new_company_is_not_removed_with_the_old_one() {
+        let mut site = Site::new(&["Acme,,,"]);
+        site.world.reconfigure(|config| Config { job: config.job + "writes = \"approve\"\n", ..config });
+        site.arrives("Bolt,,,");
+        site.arrives("Acme,gone,,");
+        site.world.run(&["approve"]).expect(0);
+        site.after(0);
+        site.expect(Some(&["Bolt"]), "all is approved");
+    }
 }

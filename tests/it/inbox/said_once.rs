@@ -244,6 +244,11 @@ fn law_6_what_an_older_file_says_of_leavers_and_days_is_not_done_unasked() {
     Inbox(&world).drop("staff-2027-03-01.csv", HEADER.to_owned() + &late.concat());
     let counts = world.sync_at(&clock).counts;
     assert_eq!((counts.held, counts.rejected), (2, 4), "{counts:?}");
+    // One that is older yet takes nothing back of it.
+    let older = [dated(2, "Nurse", ","), dated(4, "Nurse", ","), dated(5, "Clerk", ",")];
+    Inbox(&world).drop("staff-2027-02-10.csv", HEADER.to_owned() + &older.concat());
+    let counts = world.sync_at(&clock).counts;
+    assert_eq!((counts.held, counts.rejected), (2, 2), "{counts:?}");
     assert_eq!(after(&world, &clock, 1), (0, 0, 0));
     assert_eq!(after(&world, &clock, 72), (1, 0, 0), "the 8th begins as the newer file said");
     assert_eq!(world.staff().len(), 8, "no one left by the older one");
@@ -315,6 +320,9 @@ fn who_is_removed_at_the_service_is_made_again_as_the_last_file_said() {
     removed.iter().for_each(|id| assert!(world.service().remove("staff", *id)));
     assert_eq!(after(&world, &clock, 25), (2, 0, 0), "a whole listing shows it");
     assert_eq!(world.held_as(2).unwrap()["title"], "Cook");
+    world.run(&["rebuild"]).expect(0);
+    assert!(world.service().remove("staff", id(4)));
+    assert_eq!(after(&world, &clock, 25), (1, 0, 0), "after a rebuild, too");
     assert_eq!(after(&world, &clock, 25), (0, 0, 0));
     assert_eq!(after(&world, &clock, 24 * 20), (0, 0, 1), "whose last day it was");
 }
@@ -344,4 +352,31 @@ fn law_6_to_reject_that_a_run_is_undone_says_nothing_of_a_later_last_day() {
     world.run(&["reject", "staff"]).expect(0);
     assert_eq!(after(&world, &clock, 1), (0, 0, 0));
     assert_eq!(after(&world, &clock, 24 * 20), (0, 0, 1));
+}
+
+#[test]
+fn what_begins_later_by_several_rows_comes_one_after_the_other() {
+    for turned in [false, true] {
+        for slept in [false, true] {
+            let clock = clock();
+            let world = world_at(&clock, "", "");
+            let mut rows = vec![dated(5, "Clerk", "2027-03-05,2027-03-06"), dated(5, "Cook", "2027-03-10,2027-03-12")];
+            if turned {
+                rows.reverse();
+            }
+            rows.push(dated(1, "Clerk", ","));
+            assert_eq!(arrives(&world, &clock, "a.csv", &rows), (1, 0, 0));
+            let title = || world.held_as(5).map(|one| one["title"].clone());
+            if slept {
+                assert_eq!(after(&world, &clock, 24 * 7), (1, 0, 0), "turned: {turned}");
+            } else {
+                assert_eq!(after(&world, &clock, 48), (1, 0, 0), "turned: {turned}");
+                assert_eq!(title(), Some("Clerk".into()));
+                assert_eq!(after(&world, &clock, 48), (0, 0, 1), "turned: {turned}");
+                assert_eq!(after(&world, &clock, 72), (1, 0, 0), "turned: {turned}");
+            }
+            assert_eq!(title(), Some("Cook".into()));
+            assert_eq!(after(&world, &clock, 72), (0, 0, 1), "turned: {turned}");
+        }
+    }
 }

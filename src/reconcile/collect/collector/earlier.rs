@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collector, differing};
 use crate::mapping::Reading;
-use crate::plan::HoldReason;
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
@@ -17,13 +16,11 @@ use crate::record::{Day, Key, Values};
 use crate::store::Store;
 
 impl Collector<'_> {
-    /// The keys of which something waits besides what older files left: what is held, queued or kept for a later day.
+    /// The keys of which something waits: what is held, queued or kept for a later day. What another older file left may be newer, too.
     pub(super) fn waiting(&self, store: &Store) -> Result<BTreeSet<Key>, Error> {
         let job = &self.job.name;
         let mut waiting = BTreeSet::new();
-        HELD.each(store, job, |key, held| {
-            waiting.extend((!matches!(held.reason, HoldReason::OlderExport(_))).then_some(key));
-        })?;
+        HELD.each(store, job, |key, _| _ = waiting.insert(key))?;
         queue::briefs(store, job, |change| _ = waiting.insert(change.key))?;
         LATER.each(store, job, |key, _| _ = waiting.insert(key))?;
         let dated = (0..self.index.len()).map(|at| self.index.entry(at)).filter(|entry| entry.due.is_some());
@@ -39,8 +36,8 @@ impl Collector<'_> {
         is_dated || reading.key().or(reading.early.as_ref()).is_some_and(|key| newer.contains(key))
     }
 
-    /// Holds rows of one key that count from a later day on against each other (law 8). Equal ones are one, which counts from the
-    /// first of their days to the last.
+    /// Holds rows of one key that count from a later day on against each other (law 8). They count one after the other where no two
+    /// of them do on one day; else equal ones are one, which counts from the first of their days to the last.
     pub(super) fn settle_begun(&mut self) {
         for (key, mut rows) in std::mem::take(&mut self.begun) {
             let preference = |(_, record): &(u64, KeptRecord)| record.marks.preference;
@@ -48,7 +45,9 @@ impl Collector<'_> {
                 let best = all.into_iter().max_by(|one, other| one.partial_cmp(other).expect("finite"));
                 rows.retain(|row| preference(row) == best);
             }
-            if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
+            if let Some(record) = KeptRecord::in_turn(rows.iter().map(|(_, record)| record.clone()).collect()) {
+                self.later.begun.push((key, record));
+            } else if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
                 let due = rows.iter().map(|(_, record)| record.marks.due).max_by_key(|due| (due.is_none(), *due));
                 let first = rows.into_iter().map(|(_, record)| record).min_by_key(|record| record.from);
                 self.later.begun.extend(first.zip(due).map(|(mut record, due)| {
@@ -87,26 +86,28 @@ impl Collector<'_> {
             let record = held.record.filter(|record| record.mapping == self.mapping);
             records.extend(record.filter(|_| is_open(&key)).map(|record| (key, record)));
         })?;
-        let (mut ended, mut unusable) = (BTreeSet::new(), 0);
+        let (mut ended, mut unusable, mut after) = (BTreeSet::new(), 0, Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
                 return;
             }
             if is_said(&key) {
                 ended.insert(key);
-            } else if !is_open(&key) {
+            } else if !is_open(&key) || self.pairs.withheld.contains(&key) {
                 // What was not used does not replace what was.
             } else if record.mapping != self.mapping {
                 unusable += 1;
             } else if record.from.is_none_or(has_come) {
                 ended.insert(key.clone());
+                let (record, then) = record.counting(has_come);
+                after.extend(then.map(|then| (key.clone(), then)));
                 records.entry(key).or_insert(record);
             }
         })?;
         for (key, known) in std::mem::take(&mut self.lost) {
             if is_open(&key) && self.narrow.has(&key) {
                 let (mapping, fields, marks) = (self.mapping.clone(), known.sent, known.marks);
-                records.entry(key).or_insert(KeptRecord { mapping, fields, marks, from: None });
+                records.entry(key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
             }
         }
         let mut left = Vec::new();
@@ -115,9 +116,14 @@ impl Collector<'_> {
             let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
             left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
         }
-        let dated = |key: &&Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).due.is_some());
+        // Whose last membership ends is gone, whatever their own row named last.
+        let is_over = |key: &&Key| is_open(key) && !records.contains_key(*key) && self.narrow.has(key);
+        left.extend(self.pairs.ended.iter().filter(is_over).cloned());
+        let dated = (0..self.index.len()).map(|at| self.index.entry(at)).filter(|entry| entry.due.is_some());
+        let dated = dated.filter_map(|entry| Key::new(entry.key));
         // Who begins later is not gone, and what the row says of days is kept with it.
-        self.later.undue = spoilt.iter().copied().chain(&self.early).filter(dated).cloned().collect();
+        self.later.undue = dated.filter(|key| spoilt.contains(key) || self.early.contains(key)).collect();
+        self.later.begun.extend(after);
         self.later.ended = ended;
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
