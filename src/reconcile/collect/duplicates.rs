@@ -48,13 +48,10 @@ pub(crate) fn choose(
         return unclear(opened, unchanged, spill);
     }
     let old = unchanged.as_ref().map(|(_, known)| known.as_ref()?.marks.preference);
-    let all: Option<Vec<Number>> = opened.iter().map(|row| row.preference).chain(old).collect();
-    // A number that can't be read may be the highest: then none of them decides.
-    let decides = all.is_some();
-    let best = all.into_iter().flatten().max_by(|one, other| one.partial_cmp(other).expect("finite"));
-    let old = old.flatten();
-    let stands = unchanged.filter(|_| !decides || old == best);
-    let rows: Vec<_> = opened.into_iter().filter(|row| !decides || row.preference == best).collect();
+    let best = best(opened.iter().map(|row| row.preference).chain(old));
+    let counts = |preference: Option<Number>| best.is_none() || preference == best;
+    let stands = unchanged.filter(|_| counts(old.flatten()));
+    let rows: Vec<_> = opened.into_iter().filter(|row| counts(row.preference)).collect();
     let are_equal = rows.windows(2).all(|pair| pair[0].fields == pair[1].fields);
     let likeness = |known: &Option<SyncedRecord>| {
         let likeness = |row: &Opened| Likeness::of(&row.fields, known.as_ref(), job);
@@ -72,8 +69,14 @@ pub(crate) fn choose(
     }
 }
 
+/// The highest of the numbers by which rows are preferred; none where one of them can't be read, which may be higher.
+pub(super) fn best(preferences: impl Iterator<Item = Option<Number>>) -> Option<Number> {
+    let all: Vec<Number> = preferences.collect::<Option<_>>()?;
+    all.into_iter().max_by(|one, other| one.partial_cmp(other).expect("finite"))
+}
+
 /// How long a row has its person, by the day on which they are gone: for good where it names none.
-fn lasts(due: Option<Day>) -> (bool, Option<Day>) {
+pub(super) fn lasts(due: Option<Day>) -> (bool, Option<Day>) {
     (due.is_none(), due)
 }
 

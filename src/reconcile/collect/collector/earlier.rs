@@ -9,6 +9,7 @@ use super::{Collector, differing};
 use crate::mapping::Reading;
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::collect::duplicates::{best, lasts};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
@@ -23,9 +24,14 @@ impl Collector<'_> {
         HELD.each(store, job, |key, _| _ = waiting.insert(key))?;
         queue::briefs(store, job, |change| _ = waiting.insert(change.key))?;
         LATER.each(store, job, |key, _| _ = waiting.insert(key))?;
-        let dated = (0..self.index.len()).map(|at| self.index.entry(at)).filter(|entry| entry.due.is_some());
-        waiting.extend(dated.filter_map(|entry| Key::new(entry.key)));
+        waiting.extend(self.dated().map(|(key, _)| key));
         Ok(waiting)
+    }
+
+    /// The known keys whose rows named a day on which they come to something else.
+    fn dated(&self) -> impl Iterator<Item = (Key, Day)> {
+        let entries = (0..self.index.len()).map(|at| self.index.entry(at));
+        entries.filter_map(|entry| entry.due.and_then(|due| Some((Key::new(entry.key)?, due))))
     }
 
     /// Whether nothing of a row is used, since a newer file may have said something else: a day that it names is not decided on before
@@ -41,14 +47,12 @@ impl Collector<'_> {
     pub(super) fn settle_begun(&mut self) {
         for (key, mut rows) in std::mem::take(&mut self.begun) {
             let preference = |(_, record): &(u64, KeptRecord)| record.marks.preference;
-            if let Some(all) = rows.iter().map(preference).collect::<Option<Vec<_>>>() {
-                let best = all.into_iter().max_by(|one, other| one.partial_cmp(other).expect("finite"));
-                rows.retain(|row| preference(row) == best);
-            }
+            let best = best(rows.iter().map(preference));
+            rows.retain(|row| best.is_none() || preference(row) == best);
             if let Some(record) = KeptRecord::in_turn(rows.iter().map(|(_, record)| record.clone()).collect()) {
                 self.later.begun.push((key, record));
             } else if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
-                let due = rows.iter().map(|(_, record)| record.marks.due).max_by_key(|due| (due.is_none(), *due));
+                let due = rows.iter().map(|(_, record)| record.marks.due).max_by_key(|due| lasts(*due));
                 let first = rows.into_iter().map(|(_, record)| record).min_by_key(|record| record.from);
                 self.later.begun.extend(first.zip(due).map(|(mut record, due)| {
                     record.marks.due = due;
@@ -110,18 +114,13 @@ impl Collector<'_> {
                 records.entry(key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
             }
         }
-        let mut left = Vec::new();
-        for at in 0..self.index.len() {
-            let entry = self.index.entry(at);
-            let key = entry.due.filter(|day| has_come(*day)).and_then(|_| Key::new(entry.key));
-            left.extend(key.filter(|key| is_open(key) && !records.contains_key(key) && self.narrow.has(key)));
-        }
+        let named = self.dated().filter(|(_, day)| has_come(*day)).map(|(key, _)| key);
         // Whose last membership ends is gone, whatever their own row named last.
-        let is_over = |key: &&Key| is_open(key) && !records.contains_key(*key) && self.narrow.has(key);
-        left.extend(self.pairs.ended.iter().filter(is_over).cloned());
-        let dated = (0..self.index.len()).map(|at| self.index.entry(at)).filter(|entry| entry.due.is_some());
-        let dated = dated.filter_map(|entry| Key::new(entry.key));
+        let over = named.chain(self.pairs.ended.iter().cloned());
+        let is_over = |key: &Key| is_open(key) && !records.contains_key(key) && self.narrow.has(key);
+        let left: Vec<Key> = over.filter(is_over).collect();
         // Who begins later is not gone, and what the row says of days is kept with it.
+        let dated = self.dated().map(|(key, _)| key);
         self.later.undue = dated.filter(|key| spoilt.contains(key) || self.early.contains(key)).collect();
         self.later.begun.extend(after);
         self.later.ended = ended;
