@@ -124,7 +124,7 @@ impl Push<'_> {
             SyncedRecord::remove(&mut batch, &other.job, &other.key);
         }
         if change.wish.action == Action::Create && change.target == Target::Contractor {
-            self.drop_refused(change, &mut batch)?;
+            self.retry_refused(change, &mut batch)?;
         }
         let rest = self.photo_after(change, &known, after.id);
         known.put(&mut batch, &change.job, &change.key);
@@ -136,15 +136,20 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Takes refused memberships of someone who was made, or made again, out of the queue: they name another id now.
-    fn drop_refused(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
+    /// Sends refused memberships of someone who was made, or made again, once more: they name another id now. No file of changes
+    /// says them a second time.
+    fn retry_refused(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
         let memberships = change.job.part(Target::Membership);
+        let mut refused = Vec::new();
         queue::briefs_but_waiting(self.store, &memberships, |brief| {
             let is_theirs = brief.key.split_membership().is_some_and(|(member, _)| member == change.key);
             if is_theirs && matches!(brief.state, State::Parked { .. }) {
-                queue::remove(batch, &memberships, &brief.key);
+                refused.push(brief.key);
             }
         })?;
+        for again in queue::of(self.store, &memberships, &refused)? {
+            queue::put(batch, &Change { state: State::Waiting, ..again });
+        }
         Ok(())
     }
 

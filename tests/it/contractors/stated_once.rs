@@ -290,4 +290,23 @@ mod halves {
         site.after(0);
         site.expect(Some(&["Bolt"]), "all is approved");
     }
+
+    /// The service refuses a membership of someone it does not hold.
+    #[test]
+    fn law_1_who_is_gone_from_the_service_has_what_a_file_said_meanwhile_once_they_are_made_again() {
+        for (row, expected) in [
+            ("Bolt,,,", Some(&["Acme", "Bolt"][..])),
+            ("Bolt,,,\nC1,Ana Lee,ana@x.com,Acme,gone,,", Some(&["Bolt"])),
+            ("Acme,gone,,", None),
+        ] {
+            let mut site = Site::new(&["Acme,,,"]);
+            let members = site.world.service().all("sp.member");
+            let her = members.iter().find(|one| one["email"] == "ana@x.com").unwrap();
+            site.world.service().remove("sp.member", her["id"].as_i64().unwrap());
+            site.arrives(row);
+            site.expect(None, "only the daily listing shows that she is gone");
+            site.after(2);
+            site.expect(expected, row);
+        }
+    }
 }
