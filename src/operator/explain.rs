@@ -10,7 +10,7 @@ use jiff::Timestamp;
 use smol_str::SmolStr;
 
 use super::person_story::{self, StoryEvent};
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::history::{Changed, Decided};
 use crate::mapping::{Bound, Mapped, Reading};
@@ -18,7 +18,7 @@ use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
 use crate::reconcile::approval::held::{PendingApproval, held, verdicts};
-use crate::reconcile::collect::{lookups, rows};
+use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::inbox::peek::{self, Peeked};
 use crate::reconcile::leavers::detect;
 use crate::reconcile::mirrors::Mirrors;
@@ -27,9 +27,10 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
+use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::plan::build::preview_plan;
 use crate::reconcile::plan::inputs::JobContext;
-use crate::record::{Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
+use crate::record::{Day, Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::{JoinedRow, Row};
 use crate::spool;
@@ -67,6 +68,10 @@ pub struct Explanation {
     pub decision: Option<Verdict>,
     /// The change on its way, or parked.
     pub queued: Option<queue::Change>,
+    /// What an earlier file of changes said of it that no file says again, and that does not count yet.
+    pub kept: Option<Kept>,
+    /// The day on which it leaves, since an earlier file of changes named the last one before.
+    pub leaves: Option<Day>,
     /// When the grace of a leaver is over; none where the job keeps leavers.
     pub due: Option<Timestamp>,
     /// By field: what is to be set in them for being gone; or why that can't be had. None where they are not gone, or
@@ -102,6 +107,14 @@ pub struct Fit {
     pub field: String,
     /// The people, and whose they are.
     pub people: Vec<(RemoteId, Option<Owner>)>,
+}
+
+/// What an earlier file of changes said of a record.
+pub struct Kept {
+    /// The day from which on it counts; none where it counts once a run finds what it lacks.
+    pub begins: Option<Day>,
+    /// Whether it was read by the mapping of today: by another one it can't be used.
+    pub is_usable: bool,
 }
 
 /// A mapped field.
@@ -170,6 +183,7 @@ impl Explanation {
             || self.held.is_some()
             || self.decision.is_some()
             || self.queued.is_some()
+            || self.kept.is_some()
             || self.last_change.is_some()
             || !self.decisions.is_empty()
     }
@@ -229,6 +243,8 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::get(store, &job.name, key)?,
+        kept: kept(store, job, key)?,
+        leaves: known.as_ref().filter(|_| job.mode == Mode::Changes).and_then(|known| known.marks.due),
         due: due(job, known.as_ref()),
         leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,
@@ -406,6 +422,12 @@ fn of_prepared(prepared: &JobPlan, key: &Key) -> Result<Outlook, spool::Error> {
         Some(change) => Ok(Outlook::Change(whole(change)?)),
         None => Ok(Outlook::Nothing),
     }
+}
+
+fn kept(store: &Store, job: &Job, key: &Key) -> Result<Option<Kept>, Error> {
+    let Some(record) = LATER.get(store, &job.name, key)? else { return Ok(None) };
+    let is_usable = record.mapping == fingerprint::of_mapping(job, &rows::mapping(job));
+    Ok(Some(Kept { begins: record.from, is_usable }))
 }
 
 fn due(job: &Job, known: Option<&SyncedRecord>) -> Option<Timestamp> {

@@ -21,7 +21,7 @@ pub(crate) mod transfer;
 mod tests;
 
 pub use approvals::{Chosen, ChosenKey, DecisionError, approve, believe, reject};
-pub use explain::{Explanation, FieldState, FieldView, Fit, Outlook, SourceRow, explain};
+pub use explain::{Explanation, FieldState, FieldView, Fit, Kept, Outlook, SourceRow, explain};
 pub use forget::error::ForgetError;
 pub use forget::forgotten::Forgotten;
 pub use forget::person::forget;

@@ -1,5 +1,6 @@
 //! A day in few bytes.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use jiff::civil::Date;
@@ -25,5 +26,13 @@ impl Day {
 
     pub(crate) fn number(self) -> u32 {
         self.0.get()
+    }
+}
+
+impl fmt::Display for Day {
+    /// As in `2026-02-28`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = (self.0.get() / 10_000, self.0.get() / 100 % 100, self.0.get() % 100);
+        write!(f, "{year:04}-{month:02}-{day:02}")
     }
 }

@@ -130,6 +130,10 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "queued": all.queued.as_ref().map(|change| {
             json!({"action": change.wish.action, "approved": change.approved, "state": change.state})
         }),
+        "kept": all.kept.as_ref().map(|kept| {
+            json!({"begins": kept.begins.map(|day| day.to_string()), "usable": kept.is_usable})
+        }),
+        "leaves": all.leaves.map(|day| day.to_string()),
         "missing": all.known.as_ref().and_then(|known| known.gone.as_ref()).map(|gone| {
             json!({"since": gone.since, "further_reads": gone.reads, "grace_ends": all.due})
         }),
@@ -353,6 +357,18 @@ impl View<'_> {
                     }
                 },
             );
+        }
+        if let Some(kept) = &self.all.kept {
+            let when = match kept.begins {
+                Some(day) => format!("an earlier file of changes names it from {day} on"),
+                None => "an earlier file of changes names it; it comes once a run finds what it lacks".to_owned(),
+            };
+            let unless =
+                if kept.is_usable { "" } else { ", but by another mapping: drop it again, else it never comes" };
+            self.say("later", when + unless);
+        }
+        if let Some(day) = self.all.leaves {
+            self.say("leaves", format!("on {day}, the day after the last one that its file names"));
         }
         if let Some(gone) = self.all.known.as_ref().and_then(|known| known.gone.as_ref()) {
             let end = match self.all.due {

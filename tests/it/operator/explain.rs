@@ -1,8 +1,10 @@
 //! `explain` answers for every state that a record can be in.
 
+use rosterd::clock::Clock;
 use serde_json::{Value, json};
 
-use crate::support::{Config, Ran, World, people, row};
+use crate::inbox::{Inbox, inbox_of};
+use crate::support::{Config, HEADER, Ran, World, people, row};
 
 fn explained(world: &World, key: &str) -> Value {
     let before = (world.service().requests().len(), world.run(&["status", "--json"]).json());
@@ -196,6 +198,33 @@ fn a_row_outside_of_its_days_is_explained_with_the_day_here_and_by_preview() {
     }
     let check = world.run(&["check"]).expect(0);
     assert!(check.out.contains("1 records, 2 not included, 0 rejected"), "{check:?}");
+}
+
+#[test]
+fn who_begins_or_ends_by_an_earlier_file_of_changes_is_explained_with_the_day() {
+    let clock = Clock::fixed("2027-03-01T10:00:00Z".parse().unwrap());
+    let job = "active_from = \"{{ start }}\"\nactive_until = \"{{ end }}\"\n";
+    let source = "settle = \"0s\"\nmode = \"changes\"\n";
+    let config = Config { name: "staff".into(), source: source.into(), ..Config::default() }.job(job);
+    let world = inbox_of(World::at(&clock, config));
+    let header = HEADER.trim_end().to_owned() + ",Start,End\n";
+    let dated = |number: usize, days: &str| format!("{},{days}\n", row(number, "Clerk").trim_end());
+    Inbox(&world).drop("a.csv", header + &dated(1, "2027-03-09,") + &dated(2, ",2027-03-31") + &dated(3, ","));
+    world.sync_at(&clock);
+    let mut texts = Vec::new();
+    for (key, kept, leaves) in [
+        ("P00001", json!({"begins": "2027-03-09", "usable": true}), Value::Null),
+        ("P00002", Value::Null, json!("2027-04-01")),
+        ("P00003", Value::Null, Value::Null),
+    ] {
+        let document = explained(&world, key);
+        assert_eq!((&document["kept"], &document["leaves"]), (&kept, &leaves), "{document}");
+        texts.push(shown(&world, key).out);
+    }
+    assert!(texts[0].contains("from 2027-03-09 on") && texts[1].contains("on 2027-04-01"), "{texts:?}");
+    world.edit_config("{{ title }}", "{{ title | upper }}");
+    assert_eq!(explained(&world, "P00001")["kept"], json!({"begins": "2027-03-09", "usable": false}));
+    assert!(shown(&world, "P00001").out.contains("drop it again"));
 }
 
 #[test]
