@@ -64,7 +64,8 @@ impl ChosenKey {
 
     /// How a key of a part is written: by itself where the job has one part only.
     pub fn text(job: &Job, part: &JobName, key: &Key) -> String {
-        if job.parts().count() > 1 { format!("{part} {key}") } else { key.to_string() }
+        let key = key.as_str();
+        if job.parts().count() > 1 { format!("{part} {key}") } else { key.to_owned() }
     }
 
     /// Whether this key of this part is among those that were chosen.

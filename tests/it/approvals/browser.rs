@@ -51,6 +51,15 @@ impl Answer {
         rest.split('"').next().unwrap().to_owned()
     }
 
+    /// What the box beside a change of this key sends where it is ticked.
+    pub(super) fn tick(&self, key: &str) -> &str {
+        let boxes = self.body.split("type=\"checkbox\" name=\"key\" value=\"").skip(1);
+        let mut ticks = boxes.filter_map(|rest| rest.split_once("\" form=\"decision\" aria-label=\""));
+        let label = format!("{key}\"");
+        let (tick, _) = ticks.find(|(_, rest)| rest.starts_with(&label)).unwrap_or_else(|| panic!("no {key}: {self:?}"));
+        tick
+    }
+
     /// Fails unless it has this status.
     pub(super) fn expect(self, status: u16) -> Self {
         assert_eq!(self.status, status, "{self:?}");
@@ -122,6 +131,7 @@ impl Browser {
             Place::Socket(path) => exchange(connected(|| UnixStream::connect(path)), request),
         };
         let text = String::from_utf8_lossy(&bytes).into_owned();
+        assert!(!rosterd::record::is_marked(&text), "it shows the marks around what names a person: {text}");
         let (head, body) = text.split_once("\r\n\r\n").unwrap_or((&text, ""));
         let mut lines = head.lines();
         let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).unwrap_or(0);

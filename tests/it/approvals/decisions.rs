@@ -15,7 +15,7 @@ pub(super) fn decide(browser: &mut Browser, page: &Answer, action: &str, keys: &
     let (token, set, digest) = (page.field("token"), page.field("held_set"), page.field("digest"));
     let mut form = vec![("token", token.as_str()), ("held_set", &set), ("digest", &digest), ("action", action)];
     form.push(("scope", if keys.is_empty() { "all" } else { "chosen" }));
-    form.extend(keys.iter().map(|key| ("key", *key)));
+    form.extend(keys.iter().map(|key| ("key", page.tick(key))));
     browser.post("/held/staff", &form)
 }
 
