@@ -287,6 +287,11 @@ impl HoldReason {
         )
     }
 
+    /// Whether it waits for another record of its job to be sent.
+    pub fn awaits_another(&self) -> bool {
+        matches!(self, Self::EndsLater | Self::AwaitsMember { .. } | Self::AwaitsOrganization { .. })
+    }
+
     /// Whether a decision can release the record; else there is something to mend, or to wait for.
     pub fn can_be_approved(&self) -> bool {
         match self {
@@ -345,6 +350,16 @@ impl HoldReason {
             Self::Both { first, then } => first.is_limit() || then.is_limit(),
             Self::Segment { reason, .. } => reason.is_limit(),
             _ => false,
+        }
+    }
+
+    /// Whether only a decision releases what is held for it: a run over that record alone would not find it again.
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::OlderExport(_) | Self::Outdated => true,
+            Self::Both { first, then } => first.lasts() || then.lasts(),
+            Self::Segment { reason, .. } => reason.lasts(),
+            reason => reason.is_limit(),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::error::Error;
 use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
-use crate::plan::Decided;
+use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, Holdings, State};
 use crate::record::{Action, Entity, RemoteId, Target, Value, normalize};
 use crate::snapshot::{Gone, Left, OWNERS, Owner, SyncedRecord};
@@ -130,10 +130,20 @@ impl Push<'_> {
         known.put(&mut batch, &change.job, &change.key);
         Owner { job: change.job.clone(), key: change.key.clone() }.put(&mut batch, change.target, after.id);
         mirror::put(&mut batch, change.target, &mirror.kept(after));
+        self.use_up(&mut batch, change)?;
         overrule(&mut batch, change);
         leave(&mut batch, change, rest.as_ref());
         self.store.commit(batch)?;
         Ok(Outcome::Confirmed)
+    }
+
+    /// An approval is good for what was just done, and for no other time that the same is wanted.
+    fn use_up(&self, batch: &mut Batch, change: &Change) -> Result<(), Error> {
+        let decided = queue::DECISIONS.get(self.store, &change.job, &change.key)?.filter(|_| change.approved);
+        if decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Approved(_))) {
+            queue::DECISIONS.remove(batch, &change.job, &change.key);
+        }
+        Ok(())
     }
 
     /// Sends refused memberships of someone who was made, or made again, once more: they name another id now. No file of changes
@@ -213,6 +223,7 @@ impl Push<'_> {
             segment: change.marks.segment.clone(),
         };
         removal.put(&mut batch, change.target, id);
+        self.use_up(&mut batch, change)?;
         overrule(&mut batch, change);
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;

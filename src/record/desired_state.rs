@@ -46,6 +46,11 @@ pub struct DesiredState {
 }
 
 impl DesiredState {
+    /// What is wanted of someone who is removed.
+    pub fn removal(id: RemoteId) -> Self {
+        Self { action: Action::Delete, id: Some(id), fields: Values::new(), leaver: false }
+    }
+
     /// Whether it removes someone who is gone, or changes them for being gone.
     pub fn leaves(&self) -> bool {
         self.leaver || self.action == Action::Delete

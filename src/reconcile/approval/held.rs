@@ -48,8 +48,7 @@ pub struct PendingApproval {
     /// new person.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<RemoteId>,
-    /// What the source said where there is nothing to approve. A file of changes does not say it a second time, so each run looks
-    /// at it again.
+    /// What the source said. A file of changes does not say it a second time, so each run works it out again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<KeptRecord>,
     /// What is held instead once a person rejects it.
@@ -283,9 +282,10 @@ impl PendingApproval {
         let doubt = id.filter(|_| held.other.is_some()).or(doubt);
         let other =
             held.other.as_ref().map(|other| Self::of(other, (prepared, mode), doubt)).transpose()?.map(Box::new);
-        // The job that has the entity of a record asks who that is before it lets go.
-        let is_asked_for = mode == Mode::Changes || matches!(held.reason, HoldReason::Taken { .. });
-        let is_kept = is_asked_for && change.is_none() && !held.reason.is_found_again();
+        // Each run works out again what a file of changes said once. The job that has the entity of a record asks who that is
+        // before it lets go.
+        let is_said_once = mode == Mode::Changes && (change.is_some() || !held.reason.is_found_again());
+        let is_kept = is_said_once || (change.is_none() && matches!(held.reason, HoldReason::Taken { .. }));
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
         Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
     }

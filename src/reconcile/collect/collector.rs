@@ -77,9 +77,7 @@ pub(crate) struct LaterRecords {
 impl CollectedRows {
     /// Every row whose key is known and that can be used, with its line, in order of line; and whether it counts.
     pub(crate) fn rows(&self, index: &Index, spill: &ChangeSpill) -> Result<Vec<(u64, Key, RowCounts)>, spool::Error> {
-        let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
-        let unchanged =
-            unchanged.filter_map(|at| Some((self.lines[at].into(), Key::new(index.entry(at).key)?, RowCounts::Now)));
+        let unchanged = self.unchanged_at(index).map(|(at, key)| (self.lines[at].into(), key, RowCounts::Now));
         let left = self.left.iter().map(|(key, statement)| (statement.line, key.clone(), RowCounts::Never));
         let early = self.early.iter().map(|(line, key, from)| (*line, key.clone(), RowCounts::From(*from)));
         let mut rows: Vec<_> = unchanged.chain(left).chain(early).collect();
@@ -90,6 +88,16 @@ impl CollectedRows {
         rows.retain(|(line, ..)| *line > 0);
         rows.sort();
         Ok(rows)
+    }
+
+    fn unchanged_at(&self, index: &Index) -> impl Iterator<Item = (usize, Key)> {
+        let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
+        unchanged.filter_map(|at| Some((at, Key::new(index.entry(at).key)?)))
+    }
+
+    /// The keys whose rows are unchanged.
+    pub(crate) fn unchanged_keys(&self, index: &Index) -> impl Iterator<Item = Key> {
+        self.unchanged_at(index).map(|(_, key)| key)
     }
 
     /// The keys whose rows do not count yet.
@@ -133,10 +141,12 @@ pub(crate) struct Collector<'a> {
     newer: Option<BTreeSet<Key>>,
     /// The rows of this file that count from a later day on.
     begun: BTreeMap<Key, Vec<(u64, KeptRecord)>>,
+    /// What earlier files said of keys of which this one says something else.
+    replaced: BTreeMap<Key, KeptRecord>,
     /// Known people of a job of changes who are not at the service any more, with what is known of them.
     lost: BTreeMap<Key, SyncedRecord>,
-    /// What the memberships of these members come to.
-    pairs: DuePairs,
+    /// What the memberships of a job of changes come to, where its records are their members.
+    pairs: Option<&'a DuePairs>,
     /// The mapping by which records are kept.
     mapping: String,
     today: Date,
@@ -165,8 +175,9 @@ impl<'a> Collector<'a> {
             later: LaterRecords::default(),
             newer: None,
             begun: BTreeMap::new(),
+            replaced: BTreeMap::new(),
             lost: BTreeMap::new(),
-            pairs: DuePairs::default(),
+            pairs: None,
             mapping: String::new(),
             today: Date::MIN,
             copies: 0,
@@ -177,7 +188,7 @@ impl<'a> Collector<'a> {
     }
 
     /// Whose entities are gone from the service though no file says that they leave, and what the memberships of members come to.
-    pub(crate) fn with(self, lost: BTreeMap<Key, SyncedRecord>, pairs: DuePairs) -> Self {
+    pub(crate) fn with(self, lost: BTreeMap<Key, SyncedRecord>, pairs: Option<&'a DuePairs>) -> Self {
         Self { lost, pairs, ..self }
     }
 
@@ -340,27 +351,39 @@ impl<'a> Collector<'a> {
             }
             let key = group[0].key.clone();
             let unchanged = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
-            if spoilt.contains(&key) {
+            // What an earlier file said is in none of its rows.
+            if spoilt.contains(&key) && !self.earlier.contains(&key) {
                 strays.shared.insert(key.clone());
                 let mut lines = lines_of(&group, spill)?;
                 lines.extend(unchanged.map(|at| u64::from(self.lines[at])));
                 self.reject(&key, lines, &RowDefect::OtherRowUnusable);
+                self.restore(&key, &mut kept)?;
                 unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
+            let others = self.that_count(&group)?;
+            let until = known.as_ref().map(|known| known.marks.due);
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
                 _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
             };
             match choice {
-                Choice::Correlation => continue,
-                Choice::Row(row) => kept.push(row),
+                Choice::Correlation => {
+                    self.keep_following(&key, others, until.flatten());
+                    continue;
+                }
+                Choice::Row(row) => {
+                    let until = row.open(spill)?.1.due;
+                    self.keep_following(&key, others, until);
+                    kept.push(row);
+                }
                 Choice::Unclear(mut lines) => {
                     strays.shared.insert(key.clone());
                     lines.sort_unstable();
                     let reason = differing(job, &lines);
                     self.reject(&key, lines, &reason);
+                    self.restore(&key, &mut kept)?;
                 }
             }
             unchanged.into_iter().for_each(|at| self.lines[at] = 0);

@@ -73,8 +73,8 @@ struct Commit<'a> {
 /// What is queued already, as far as it stays or goes for a reason of its own.
 #[derive(Default)]
 struct Earlier {
-    /// Takes out what is not wanted any more.
-    removed: Batch,
+    /// Written before what is wanted: takes out what is not any more, and notes what is new of what the service refused.
+    first: Batch,
     /// Wanted again, and the service refused just this.
     refused: BTreeSet<Key>,
     /// Sent as it is.
@@ -142,7 +142,7 @@ impl Commit<'_> {
                 EntryFate::Compared => again.push(old.key),
                 EntryFate::Carried => earlier.carried.push(old.key),
                 EntryFate::Outdated => earlier.outdated.push(old.key),
-                EntryFate::Removed => queue::remove(&mut earlier.removed, &self.job.name, &old.key),
+                EntryFate::Removed => queue::remove(&mut earlier.first, &self.job.name, &old.key),
             }
         })?;
         for key in again {
@@ -151,6 +151,9 @@ impl Commit<'_> {
             };
             // The service refused just this; it would again. An approval is good for one try.
             if new.wish() == old.wish.digest() && (!new.is_approved() || old.approved) {
+                // Its row may name other days by now.
+                let marks = self.plan.spill.change(new)?.marks;
+                queue::put(&mut earlier.first, &Change { marks, ..old });
                 earlier.refused.insert(key);
             }
         }
@@ -185,6 +188,12 @@ impl Commit<'_> {
         EntryFate::of(old.action, &old.state, old.undoes, now)
     }
 
+    /// Whether the last day of someone who was to come has passed. Who is a member leaves with the last membership.
+    fn is_over(&self, change: &Change) -> bool {
+        let has_come = change.marks.due.zip(self.plan.updates.today).is_some_and(|(due, today)| today >= due);
+        has_come && change.wish.action == Action::Create && change.undo.is_none() && self.job.memberships.is_none()
+    }
+
     /// Puts what is wanted into the queue, and returns all of it that is to be sent.
     fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<Vec<Ticket>, Error> {
         let mut carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
@@ -193,19 +202,23 @@ impl Commit<'_> {
             match change.wish.id.map(other).transpose()?.flatten() {
                 // The person got another key while it waited.
                 Some(owner) => {
-                    queue::remove(&mut earlier.removed, &self.job.name, &change.key);
+                    queue::remove(&mut earlier.first, &self.job.name, &change.key);
                     let Owner { job, key } = owner;
                     notes.push(format!("{} is not removed: the person is key {key} of job {job} by now", change.key));
                 }
                 None => carried.push(change),
             }
         }
+        for over in carried.extract_if(.., |change| self.is_over(change)) {
+            queue::remove(&mut earlier.first, &self.job.name, &over.key);
+            notes.push(format!("{} is not created: the last day that its file named has passed", over.key));
+        }
         let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
         let go = self.plan.go.iter();
         let mut wanted: Vec<&Outline> = go.filter(|change| !earlier.refused.contains(&change.key)).collect();
         wanted.sort_unstable_by(|one, other| one.key.cmp(&other.key));
         let mut bulk = self.store.bulk_load();
-        bulk.add(earlier.removed)?;
+        bulk.add(earlier.first)?;
         let put = |change: &Outline| {
             let failures = earlier.failures.get(&change.key).copied().unwrap_or_default();
             let change = Change { failures, ..queued(self.job, self.plan.spill.change(change)?) };
@@ -225,6 +238,7 @@ impl Commit<'_> {
         let mut batch = Batch::default();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
+        let moot = self.moot_waits()?;
         // A file of changes says nothing of those who are not in it: what is held of them stays. So do the leavers that are held,
         // where the read does not prove who is absent.
         // What waits for something else than a person is found again by each run.
@@ -232,7 +246,8 @@ impl Commit<'_> {
             let leaves = held.leaves();
             let is_decided = held.action.is_some() || !held.reason.is_found_again();
             let of_changes = job.mode == Mode::Changes;
-            (of_changes || leaves) && !self.judges(key, leaves) && (of_changes || is_decided)
+            let is_open = (of_changes && !moot.contains(key)) || is_decided;
+            (of_changes || leaves) && !self.judges(key, leaves) && is_open
         };
         if filter.is_narrow() {
             let is_replaced = |key: &Key, held: &PendingApproval| filter.has(key) && !keep(key, held);
@@ -267,6 +282,20 @@ impl Commit<'_> {
         state.put(&mut batch, &job.name);
         store.commit(batch)?;
         Ok(waits)
+    }
+
+    /// The records that waited for another one and are on their way no more: they are done.
+    fn moot_waits(&self) -> Result<BTreeSet<Key>, Error> {
+        let mut waited = BTreeSet::new();
+        held::HELD.each(self.store, &self.job.name, |key, held| {
+            waited.extend(held.reason.awaits_another().then_some(key));
+        })?;
+        let mut open = Vec::new();
+        for key in &waited {
+            open.extend(queue::get(self.store, &self.job.name, key)?.map(|change| change.key));
+        }
+        open.iter().for_each(|key| _ = waited.remove(key));
+        Ok(waited)
     }
 
     /// Keeps what files of changes said that counts another time.

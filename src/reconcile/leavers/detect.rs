@@ -22,7 +22,6 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{
     Action, Day, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target, Value,
-    Values,
 };
 use crate::snapshot::{Gone, Index, Left, SyncedRecord};
 use crate::source::Complete;
@@ -51,6 +50,8 @@ pub(crate) struct Leavers {
     pub(crate) missed: Vec<Missed>,
     /// People who are missing from the read, and whose entity another record of it claims under another key.
     pub(crate) claimed: BTreeSet<Key>,
+    /// Memberships that stay for as long as their members do, though a row says that they are over.
+    pub(crate) deferred: BTreeSet<Key>,
     /// Memberships that end for another one of the same person, with the key of that person.
     pub(crate) ended: BTreeMap<Key, Key>,
 }
@@ -135,8 +136,9 @@ impl LeaverDetector<'_> {
             let today = today.filter(|_| *line > 0);
             let Some(mut leaver) = self.leaver(key, true, departed)? else {
                 // Who is claimed by a record of this read goes once that is decided.
-                let known = SyncedRecord::get(self.store, &self.job.name, key)?;
-                if let (Some(mut known), Some(today)) = (known.filter(|_| departed.claimed.contains(key)), today) {
+                let is_open = departed.claimed.contains(key) || departed.deferred.contains(key);
+                let known = SyncedRecord::get(self.store, &self.job.name, key)?.filter(|_| is_open);
+                if let (Some(mut known), Some(today)) = (known, today) {
                     (known.marks.due, known.marks.copies) = (Some(today), self.copies);
                     departed.dated.insert(key.clone(), today);
                     departed.waiting.push((key.clone(), known));
@@ -264,6 +266,7 @@ impl LeaverDetector<'_> {
                 Some(Standing::Own) | None => {}
             }
             if !members.may_end(&known, is_stated) {
+                departed.deferred.extend(is_stated.then(|| key.clone()));
                 return Ok(None);
             }
         }
@@ -370,6 +373,6 @@ pub(crate) fn fault_text((field, reason): (String, RowDefect)) -> String {
 }
 
 fn removal(key: Key, known: &SyncedRecord, line: Option<u64>) -> Change {
-    let wish = DesiredState { action: Action::Delete, id: Some(known.id), fields: Values::new(), leaver: false };
+    let wish = DesiredState::removal(known.id);
     Change { key, wish, fields: Deltas::new(), line, known: true, approved: false, marks: known.marks.clone() }
 }

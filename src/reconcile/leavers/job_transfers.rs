@@ -32,8 +32,8 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::model::kept_record::KeptRecord;
-use crate::record::{Action, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
+use crate::reconcile::model::kept_record::{KeptRecord, LATER};
+use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -187,9 +187,7 @@ impl JobTransfers {
             let waits = match &reason {
                 Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
-                    let key = Key::new(&reveal(key));
-                    let there = key.map(|key| SyncedRecord::get(store, &other.name, &key)).transpose()?.flatten();
-                    !there.is_some_and(|there| there.stays())
+                    Key::new(&reveal(key)).map(|key| is_coming(store, &other.name, &key)).transpose()? == Some(true)
                 }
                 _ => false,
             };
@@ -215,7 +213,8 @@ impl JobTransfers {
             let mut is_there = false;
             for row in rows {
                 let known = SyncedRecord::get(store, &other.name, &row.key)?;
-                is_there |= known.is_some_and(|known| known.stays() && row.is_as_known(&known));
+                let stays = known.is_some_and(|known| known.stays() && row.is_as_known(&known));
+                is_there |= stays && !is_leaving(store, &other.name, &row.key)?;
             }
             if is_there {
                 moved.push(change);
@@ -395,10 +394,12 @@ impl<'a> Appearances<'a> {
             }
         }
         queue::each(store, &other.name, |change| {
-            if change.wish.action == Action::Create {
+            if !change.wish.leaves() {
                 self.note(Record { key: change.key, fields: change.wish.fields });
             }
         })?;
+        // Who begins there on a later day is on their way.
+        LATER.each(store, &other.name, |key, record| self.note(Record { key, fields: record.fields }))?;
         Ok(())
     }
 
@@ -440,6 +441,22 @@ impl<'a> Appearances<'a> {
         ids.retain(|id| Matcher::confirmed(fields, &self.leaving[id], &by));
         Some((by, ids))
     }
+}
+
+/// Whether a job that does not know someone yet has something about them that waits, or that a person rejected.
+fn is_coming(store: &Store, job: &JobName, key: &Key) -> Result<bool, Error> {
+    if SyncedRecord::get(store, job, key)?.is_some_and(|there| there.stays()) {
+        return Ok(false);
+    }
+    let waits = HELD.get(store, job, key)?.is_some() || queue::get(store, job, key)?.is_some();
+    let is_open = waits || LATER.get(store, job, key)?.is_some();
+    Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some())
+}
+
+/// Whether a removal of someone waits, be it that of a run that is undone.
+fn is_leaving(store: &Store, job: &JobName, key: &Key) -> Result<bool, Error> {
+    let is_queued = queue::get(store, job, key)?.is_some_and(|change| change.wish.leaves());
+    Ok(is_queued || HELD.get(store, job, key)?.is_some_and(|held| held.leaves()))
 }
 
 /// Whether a record that waits in another job since this one has the entity is the same person.

@@ -9,9 +9,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::organization_transfers::{self, NewMemberships};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Judged as _, LeaverAction, Present};
+use crate::plan::{Judged as _, LeaverAction, Present, Verdict};
 use crate::queue;
-use crate::reconcile::approval::held::HELD;
+use crate::reconcile::approval::held::{HELD, verdicts};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::rows;
 use crate::reconcile::mirrors::Mirrors;
@@ -23,7 +23,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::part_draft::PartDraft;
-use crate::record::{Action, Day, Entity, JobName, Key, RemoteId, Target};
+use crate::record::{Action, Day, DesiredState, Entity, JobName, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Store};
 
@@ -163,74 +163,85 @@ impl<'a> Memberships<'a> {
     }
 }
 
-/// Those of whose memberships one is over by its row, and another is not: that row is about one of several, and the last one
-/// that ends makes a leaver.
+/// Those of `left` with a membership that is not over, in a list of everybody: the row that says that one is over is about one of
+/// several, and the last one that ends makes a leaver.
 pub(crate) fn still_joined(
     context: &Context<'_>,
     job: &Job,
     left: &BTreeMap<Key, Statement>,
 ) -> Result<BTreeSet<Key>, Error> {
-    let mut still = BTreeSet::new();
-    let Some(memberships) = job.memberships.as_ref().filter(|_| !left.is_empty()) else { return Ok(still) };
-    let store = context.store;
-    // Those that are to end already, or to begin, once a person or the service lets them.
-    let (mut ending, mut waiting) = (BTreeSet::new(), Vec::new());
-    let mut sort = |pair: Key, action: Option<Action>| match action {
-        Some(Action::Delete) => _ = ending.insert(pair),
-        Some(Action::Create) => waiting.push(pair),
-        _ => {}
-    };
-    HELD.each(store, &memberships.name, |pair, held| {
-        let ends = held.leaves().then_some(Action::Delete);
-        sort(pair, ends.or(held.action));
-    })?;
-    queue::briefs(store, &memberships.name, |change| sort(change.key, Some(change.action)))?;
-    let mut pairs = Vec::new();
-    let mut note = |pair: Key| {
-        let member = pair.split_membership().map(|(member, _)| member);
-        pairs.extend(member.filter(|member| left.contains_key(member)).map(|member| (member, pair)));
-    };
-    waiting.into_iter().for_each(&mut note);
-    SYNCED.each_id(store, &memberships.name, |pair| {
-        note(pair);
+    let of_list = |_: &&Job| job.mode == Mode::Full && !left.is_empty();
+    let Some(memberships) = job.memberships.as_deref().filter(of_list) else { return Ok(BTreeSet::new()) };
+    let pairs = read_pairs(context, memberships)?;
+    Ok(pairs.standing.iter().filter_map(member_of).filter(|member| left.contains_key(member)).collect())
+}
+
+/// What the pairs of a job of changes come to today; none where it has none.
+pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePairs>, Error> {
+    let Some(memberships) = job.memberships.as_deref().filter(|_| job.mode == Mode::Changes) else { return Ok(None) };
+    let ReadPairs { read, standing, ending } = read_pairs(context, memberships)?;
+    let standing: BTreeSet<Key> = standing.iter().filter_map(member_of).collect();
+    let over = read.left.iter().filter(|(_, statement)| statement.line == 0);
+    let ended = over.filter_map(|(pair, _)| member_of(pair)).collect();
+    let mut without: BTreeSet<Key> =
+        read.left.keys().chain(&ending).chain(read.early_keys()).filter_map(member_of).collect();
+    LATER.each_id(context.store, &memberships.name, |pair| {
+        without.extend(member_of(&pair));
         Ok(())
     })?;
-    if pairs.is_empty() {
-        return Ok(still);
-    }
-    let stated = read_pairs(context, memberships, &Index::load(store, &memberships.name)?)?.left;
-    let stays = |pair: &Key| !stated.contains_key(pair) && !ending.contains(pair);
-    still.extend(pairs.into_iter().filter(|(_, pair)| stays(pair)).map(|(member, _)| member));
-    Ok(still)
+    without.retain(|member| !standing.contains(member));
+    Ok(Some(DuePairs { standing, without, ended }))
 }
 
 /// What a read says of the pairs of members and organizations, before the run comes to them.
-fn read_pairs(context: &Context<'_>, memberships: &Job, index: &Index) -> Result<CollectedRows, Error> {
-    let (store, mapping) = (context.store, rows::mapping(memberships));
-    let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
-    let found = JobState::load(store, &memberships.name)?.found;
-    Collector::new(memberships, &KeyFilter::default(), index, &spill)
-        .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
-        .resolve_duplicates(store)
+struct ReadPairs {
+    read: CollectedRows,
+    /// Those that are or begin, now or once they are decided on or sent.
+    standing: BTreeSet<Key>,
+    /// Those that end once they are decided on or sent.
+    ending: BTreeSet<Key>,
 }
 
-/// What the pairs of a job of changes come to today.
-pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<DuePairs, Error> {
-    let mut due = DuePairs::default();
-    let Some(memberships) = job.memberships.as_ref().filter(|_| job.mode == Mode::Changes) else { return Ok(due) };
-    let today = Day::of(job.day(context.now_for_leavers()));
-    let has_come = |day: Day| today.is_some_and(|today| today >= day);
-    let member = |pair: &Key| pair.split_membership().map(|(member, _)| member);
-    let index = Index::load(context.store, &memberships.name)?;
-    let ended = (0..index.len()).map(|at| index.entry(at)).filter(|entry| entry.due.is_some_and(has_come));
-    due.ended = ended.filter_map(|entry| member(&Key::new(entry.key)?)).collect();
-    LATER.each(context.store, &memberships.name, |pair, record| {
-        due.withheld.extend(member(&pair).filter(|_| record.from.is_none_or(has_come)));
+fn read_pairs(context: &Context<'_>, memberships: &Job) -> Result<ReadPairs, Error> {
+    let (store, name, mapping) = (context.store, &memberships.name, rows::mapping(memberships));
+    let index = Index::load(store, name)?;
+    let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
+    let found = JobState::load(store, name)?.found;
+    let read = Collector::new(memberships, &KeyFilter::default(), &index, &spill)
+        .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
+        .resolve_duplicates(store)?;
+    let (mut ending, mut standing) = (BTreeSet::new(), BTreeSet::new());
+    let mut sort = |pair: Key, action: Option<Action>| match action {
+        Some(Action::Delete) => _ = ending.insert(pair),
+        Some(Action::Create) => _ = standing.insert(pair),
+        Some(Action::Update) | None => {}
+    };
+    HELD.each(store, name, |pair, held| {
+        let ends = held.leaves().then_some(Action::Delete);
+        sort(pair, ends.or(held.action));
     })?;
-    if !due.withheld.is_empty() {
-        for pair in &read_pairs(context, memberships, &index)?.earlier {
-            member(pair).map(|member| due.withheld.remove(&member));
+    let today = Day::of(memberships.day(context.now_for_leavers()));
+    queue::each(store, name, |change| {
+        let is_over = change.marks.due.zip(today).is_some_and(|(due, today)| today >= due);
+        sort(change.key, Some(if is_over { Action::Delete } else { change.wish.action }));
+    })?;
+    read.early_keys().for_each(|pair| _ = standing.remove(pair));
+    SYNCED.each_id(store, name, |pair| {
+        standing.insert(pair);
+        Ok(())
+    })?;
+    standing.retain(|pair| !ending.contains(pair) && !read.left.contains_key(pair));
+    standing.extend(read.candidates.iter().map(|one| one.key.clone()).chain(read.unchanged_keys(&index)));
+    // Its end was rejected.
+    for (pair, verdict) in verdicts(store, name)? {
+        let known = SyncedRecord::get(store, name, &pair)?;
+        if known.is_some_and(|known| verdict == Verdict::Rejected(DesiredState::removal(known.id).digest())) {
+            standing.insert(pair);
         }
     }
-    Ok(due)
+    Ok(ReadPairs { read, standing, ending })
+}
+
+fn member_of(pair: &Key) -> Option<Key> {
+    pair.split_membership().map(|(member, _)| member)
 }

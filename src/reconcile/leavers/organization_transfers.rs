@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::{Job, Mode};
+use crate::config::Job;
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline, Present};
 use crate::push::{Drained, Outcome};
 use crate::queue::Ticket;
@@ -40,7 +40,7 @@ pub(crate) struct NewMemberships {
 }
 
 impl NewMemberships {
-    /// Those whose keys the job did not know, or missed before, by their members. A file of changes says nothing here.
+    /// Those whose keys the job did not know, or missed before, by their members.
     pub(crate) fn of(
         job: &Job,
         index: &Index,
@@ -49,7 +49,7 @@ impl NewMemberships {
         spill: &ChangeSpill,
     ) -> Result<Self, Error> {
         let mut begun = BTreeMap::<Key, Vec<Key>>::new();
-        if job.mapping.target != Target::Membership || job.mode == Mode::Changes || index.is_empty() {
+        if job.mapping.target != Target::Membership || index.is_empty() {
             return Ok(Self::default());
         }
         let unusable = stood.held.iter().filter(|held| held.change.is_none()).map(|held| &held.key);

@@ -1,14 +1,29 @@
-//! What the memberships of a job come to today by what earlier files of changes said.
+//! What the memberships of a job come to today by what files of changes said.
+//!
+//! Who belongs to an organization is at the service, and who belongs to none any more leaves, whatever a row said of the person
+//! last: it named one of several.
 
 use std::collections::BTreeSet;
 
 use crate::record::Key;
 
-/// Members whose pairs begin or end today by no row of the file that is read.
+/// The members of the memberships of a job of changes, by what those come to in a read.
 #[derive(Default)]
 pub(crate) struct DuePairs {
-    /// A pair of theirs would begin, and none does: the file says something else of it.
-    pub(crate) withheld: BTreeSet<Key>,
-    /// A pair of theirs has had its last day.
+    /// Members with a membership that is or begins, or is to begin once it is decided on or sent.
+    pub(crate) standing: BTreeSet<Key>,
+    /// Members who have none of those, and one that is over or begins later.
+    pub(crate) without: BTreeSet<Key>,
+    /// Members with one that is over by a day that an earlier file named.
     pub(crate) ended: BTreeSet<Key>,
+}
+
+impl DuePairs {
+    /// Whether a person is there by what their memberships come to; none where nothing is known of any.
+    pub(crate) fn stands(&self, person: &Key) -> Option<bool> {
+        match self.standing.contains(person) {
+            true => Some(true),
+            false => self.without.contains(person).then_some(false),
+        }
+    }
 }

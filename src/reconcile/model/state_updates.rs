@@ -75,6 +75,8 @@ pub(crate) struct StateUpdates {
     pub(crate) undue: BTreeSet<Key>,
     /// Of which records of files of changes something could not be used that may be mended elsewhere.
     pub(crate) to_mend: BTreeSet<Key>,
+    /// The day on which the run looks at who is there.
+    pub(crate) today: Option<Day>,
     /// Keys that were asked for and that neither the job nor its source knows.
     pub(crate) unknown: BTreeSet<Key>,
 }

@@ -8,6 +8,7 @@ use crate::config::Mode;
 use crate::mirror::Mirror;
 use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
 use crate::queue::{self, State};
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::approval::{held, outdated, remote_digest};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
@@ -236,7 +237,11 @@ impl<'a> Inputs<'a> {
             transfers.offer_staying(context, job, self.mirror(), &|key| !self.is_present(key))?;
         }
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
-        let with_absent = begun.with_absent(store, &job.name, absent)?;
+        let with_absent = match job.mode {
+            Mode::Full => begun.with_absent(store, &job.name, absent)?,
+            // A file of changes says of each pair by itself what ends.
+            Mode::Changes => leavers.ended.values().cloned().collect(),
+        };
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
     }
 
@@ -270,6 +275,21 @@ impl<'a> Inputs<'a> {
         guarded.go.extend(doubtful.go);
         guarded.rejected.extend(doubtful.rejected);
         Ok(guarded)
+    }
+
+    /// Takes out of `changes` what earlier files of changes said and what only a decision releases.
+    fn held_before(&self, changes: &mut Vec<Outline>) -> Result<Vec<Held<Outline>>, Error> {
+        let mut lasting = Vec::new();
+        for key in &self.rows.earlier {
+            let held = HELD.get(self.store(), &self.job().name, key)?;
+            lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held.reason)));
+        }
+        let lasting: BTreeMap<&Key, HoldReason> = lasting.into_iter().collect();
+        let before = changes.extract_if(.., |change| lasting.contains_key(&change.key));
+        Ok(before
+            .map(|change| (lasting[&change.key].clone(), change))
+            .map(|(reason, change)| Held::change(change, &reason))
+            .collect())
     }
 
     /// Changes that wait for a reason of their own.
@@ -325,8 +345,9 @@ impl<'a> Inputs<'a> {
         let leaving_now = leaving_now.map(|change| self.spill.put(change)).collect::<Result<Vec<_>, _>>()?;
         changes.splice(0..0, leaving_now);
         leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
+        let mut held = std::mem::take(&mut classified.held);
+        held.extend(self.held_before(&mut changes)?);
         let updated = job_limit::updated(job, &changes, verdicts);
-        let held = std::mem::take(&mut classified.held);
         let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, &self.decisions.unasked);
         // Who they are is known now, which those who are joined to them need.
         if matches!(job.mapping.target, Target::Contractor | Target::Organization) {

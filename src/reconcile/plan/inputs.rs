@@ -23,7 +23,7 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
-use crate::record::{Action, Field, Key, RemoteId, Target, normalize};
+use crate::record::{Action, Day, Field, Key, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Store};
@@ -77,11 +77,15 @@ impl<'a> Inputs<'a> {
         dirty.extend(index.by_ids(&orphans(part.mirrors, store, job.mapping.target)?));
         context.watch.stage(&job.name, Stage::Reading);
         let spill = ChangeSpill::new(store.home().spill_dir(), &job.match_on, job.source.has_lines());
+        let pairs = due_pairs(context, job)?;
         let mut rows = Collector::new(job, filter, &index, &spill)
-            .with(lost(job, (&index, &dirty), mirror, store)?, due_pairs(context, job)?)
+            .with(lost(job, (&index, &dirty), mirror, store)?, pairs.as_ref())
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
-        let joined = still_joined(context, job, &rows.left)?;
+        let joined = match pairs {
+            Some(pairs) => pairs.standing,
+            None => still_joined(context, job, &rows.left)?,
+        };
         rows.left.retain(|key, _| !joined.contains(key));
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
@@ -176,7 +180,9 @@ impl<'a> Inputs<'a> {
         let is_older = self.job().reads_older_changes();
         let is_there = |key: &Key| {
             let is_early = || self.rows.early_keys().any(|early| early == key);
-            let is_over = || self.rows.left.contains_key(key) && !self.job().has_halves();
+            // A row that says that a membership is over says nothing of its organization.
+            let is_half = self.job().has_halves() && self.job().memberships.is_none();
+            let is_over = || self.rows.left.contains_key(key) && !is_half;
             let is_said = self.is_present(key) || is_over() || is_early();
             is_said && !(is_older && rejected.contains(key))
         };
@@ -298,6 +304,7 @@ impl<'a> Inputs<'a> {
         let unusable = notes::unusable_note(self.rows.later.unusable);
         let updates = StateUpdates {
             content: self.content(),
+            today: Day::of(job.day(self.part.context.now_for_leavers())),
             due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
             ..StateUpdates::default()
         };
@@ -350,7 +357,13 @@ fn lost(
     for key in (0..index.len()).filter(has_moved).filter_map(|at| Key::new(index.entry(at).key)) {
         let known = SyncedRecord::get(store, &job.name, &key)?.filter(|known| known.stays() && !known.borrowed);
         let Some(known) = known.filter(|known| !known.sent.is_empty()) else { continue };
-        if mirror.person(store, &known)?.is_none() {
+        // What is on its way is newer than what was confirmed.
+        let is_queued = || {
+            Ok::<_, store::Error>(
+                queue::get(store, &job.name, &key)?.is_some_and(|change| change.wish.action == Action::Create),
+            )
+        };
+        if mirror.person(store, &known)?.is_none() && !is_queued()? {
             lost.insert(key, known);
         }
     }

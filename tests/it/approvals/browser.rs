@@ -56,7 +56,8 @@ impl Answer {
         let boxes = self.body.split("type=\"checkbox\" name=\"key\" value=\"").skip(1);
         let mut ticks = boxes.filter_map(|rest| rest.split_once("\" form=\"decision\" aria-label=\""));
         let label = format!("{key}\"");
-        let (tick, _) = ticks.find(|(_, rest)| rest.starts_with(&label)).unwrap_or_else(|| panic!("no {key}: {self:?}"));
+        let (tick, _) =
+            ticks.find(|(_, rest)| rest.starts_with(&label)).unwrap_or_else(|| panic!("no {key}: {self:?}"));
         tick
     }
 

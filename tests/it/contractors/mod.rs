@@ -5,6 +5,7 @@ mod doubtful_moves;
 mod every_target;
 mod holders;
 pub(crate) mod jobs;
+mod lists_of_changes;
 mod organizations;
 mod parts;
 mod stated_once;

@@ -309,4 +309,149 @@ mod halves {
             site.expect(expected, row);
         }
     }
+
+    #[test]
+    fn whose_new_days_at_the_only_company_pass_without_a_run_leaves() {
+        let site = Site::new(&["Acme,,,", "Acme,,2027-03-03,2027-03-05"]);
+        site.after(7);
+        site.expect(None, "both days have passed");
+    }
+
+    /// A site where each change waits for an approval, and at which she has these companies.
+    fn approving(rows: &[&str]) -> Site {
+        let mut site = Site::new(rows);
+        site.world.reconfigure(|config| Config { job: config.job + "writes = \"approve\"\n", ..config });
+        site
+    }
+
+    #[test]
+    fn who_is_taken_back_while_their_creation_waits_is_not_made() {
+        for row in ["Bolt,gone,,", "Bolt,,,2027-02-27", "Bolt,,2027-09-01,"] {
+            for is_approved in [false, true] {
+                let mut site = approving(&[]);
+                site.arrives("Bolt,,,");
+                if is_approved {
+                    site.world.run(&["approve"]).expect(0);
+                }
+                Inbox(&site.world).drop("f9.csv", format!("{HEADER}C1,Ana Lee,ana@x.com,{row}\n"));
+                site.after(0);
+                site.world.run(&["approve"]);
+                site.after(0);
+                site.expect(None, row);
+            }
+        }
+    }
+
+    #[test]
+    fn who_waits_past_their_last_day_is_not_made() {
+        let mut site = approving(&[]);
+        site.arrives("Bolt,,,2027-03-02");
+        site.clock.advance(SignedDuration::from_hours(72));
+        site.world.run(&["approve"]).expect(0);
+        site.after(0);
+        site.expect(None, "the last day has passed");
+    }
+
+    #[test]
+    fn law_8_a_row_about_another_company_that_can_not_be_used_keeps_no_one_out_on_their_first_day() {
+        for (bad, companies) in [
+            ("Core,,,xx", &["Bolt"][..]),
+            ("Core,,,\nC1,Another Name,ana@x.com,Core,,,", &["Bolt", "Core"]),
+            (",,,", &["Bolt"]),
+        ] {
+            let mut site = Site::new(&["Bolt,,2027-03-03,"]);
+            site.clock.advance(SignedDuration::from_hours(48));
+            site.reads(&format!("C1,Ana Lee,ana@x.com,{bad}\nC2,Con Two,c2@x.com,Acme,,,\n"));
+            site.expect(Some(companies), bad);
+        }
+    }
+
+    #[test]
+    fn who_goes_to_another_company_is_one_update() {
+        let limited = "max_leavers = \"off\"\nmax_updates = 3\n";
+        let mut site = Site::new(&["Acme,,,"]);
+        site.world.reconfigure(|config| Config { rest: format!("{}[job.guard]\n{limited}", config.rest), ..config });
+        let rows = |count: u32| {
+            let rows = (2..count).map(|number| format!("C{number},Con {number},c{number}@x.com,Acme,gone,,\nC{number},Con {number},c{number}@x.com,Bolt,,,\n"));
+            rows.collect::<String>()
+        };
+        site.reads(&(rows(7) + "C1,Ana Lee,ana@x.com,Acme,gone,,\nC1,Ana Lee,ana@x.com,Bolt,,,\n"));
+        site.expect(Some(&["Acme"]), "six are too many");
+        site.after(1);
+        site.expect(Some(&["Acme"]), "and wait until it is decided");
+        site.world.run(&["approve"]).expect(0);
+        site.after(0);
+        site.expect(Some(&["Bolt"]), "all move");
+    }
+
+    #[test]
+    fn law_6_a_decision_on_a_half_of_a_move_is_one_on_both() {
+        for (decision, keys, expected) in [
+            ("reject", &["C1 @ Acme", "C1 @ Bolt"][..], "Acme"),
+            ("reject", &["C1 @ Bolt"], "Acme"),
+            ("approve", &["C1 @ Acme"], "Bolt"),
+        ] {
+            let mut site = approving(&["Acme,,,"]);
+            site.arrives("Acme,gone,,\nC1,Ana Lee,ana@x.com,Bolt,,,");
+            site.world.run(&["approve", "staff", "Bolt"]);
+            site.world.run(&[&[decision, "staff"], keys].concat());
+            site.after(0);
+            site.world.run(&["approve"]);
+            site.after(0);
+            site.expect(Some(&[expected]), decision);
+        }
+    }
+
+    #[test]
+    fn nothing_is_held_of_what_waited_for_its_member_and_is_done() {
+        let site = Site::new(&["Bolt,,2027-03-03,"]);
+        site.world.faults(&["sp.member.create status=503"]);
+        site.after(2);
+        site.world.faults(&[]);
+        site.after(0);
+        site.expect(Some(&["Bolt"]), "the service is back");
+        let report = site.world.sync_at(&site.clock);
+        assert!(report.held.is_empty(), "{:?}", report.held);
+    }
+
+    /// The days of a row count though the service refused what it wants before.
+    #[test]
+    fn law_6_the_last_days_that_count_are_those_of_the_last_row() {
+        for (first, last, days, expected) in [
+            ("Bolt,,,", "Bolt,,,2027-03-03", 4, None),
+            ("Bolt,,,2027-03-03", "Bolt,,,2027-03-30", 4, Some(&["Bolt"][..])),
+            ("Bolt,,,2027-03-03", "Bolt,,,", 4, Some(&["Bolt"])),
+        ] {
+            for refused in ["sp.member.create status=422", "sp.membership.create status=422"] {
+                let mut site = Site::new(&[]);
+                site.world.faults(&[refused]);
+                site.arrives(first);
+                site.arrives(last);
+                site.world.faults(&[]);
+                site.world.run(&["queue", "retry"]);
+                site.after(0);
+                site.expect(Some(&["Bolt"]), first);
+                site.after(days);
+                site.expect(expected, last);
+            }
+        }
+    }
+
+    #[test]
+    fn who_is_on_site_or_protected_leaves_once_they_are_not() {
+        let mut site = Site::new(&["Acme,,,"]);
+        let members = site.world.service().all("sp.member");
+        let her = members.iter().find(|one| one["email"] == "ana@x.com").unwrap()["id"].as_i64().unwrap();
+        site.world.service().edit("sp.member", her, serde_json::json!({"onsite_status": "onsite"}));
+        site.arrives("Acme,gone,,");
+        site.expect(Some(&["Acme"]), "she is on site");
+        site.world.reconfigure(|config| Config { job: config.job + "protect = [\"C1\"]\n", ..config });
+        site.world.service().edit("sp.member", her, serde_json::json!({"onsite_status": "offsite"}));
+        site.after(1);
+        site.expect(Some(&["Acme"]), "she is protected");
+        site.world.reconfigure(|config| Config { job: config.job.replace("protect = [\"C1\"]\n", ""), ..config });
+        site.after(0);
+        site.expect(None, "nothing keeps her");
+        assert!(site.world.sync_at(&site.clock).held.is_empty());
+    }
 }

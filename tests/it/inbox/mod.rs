@@ -10,6 +10,7 @@ mod reports;
 mod said_once;
 mod settling;
 mod waiting;
+mod worked_out_again;
 
 use std::fs;
 use std::path::PathBuf;

@@ -6,14 +6,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{Collector, differing};
+use crate::config::Mode;
 use crate::mapping::Reading;
-use crate::queue;
+use crate::queue::{self, Brief, Change, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::collect::duplicates::{best, lasts};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Day, Key, Values};
+use crate::record::{Action, Day, Key, Record, Target, Values};
 use crate::store::Store;
 
 impl Collector<'_> {
@@ -68,6 +69,81 @@ impl Collector<'_> {
         }
     }
 
+    /// Takes up what earlier files said of a key whose rows can't be used: they do not replace it.
+    pub(super) fn restore(&mut self, key: &Key, kept: &mut Vec<Candidate>) -> Result<(), Error> {
+        let Some(record) = self.replaced.remove(key).filter(|record| record.mapping == self.mapping) else {
+            return Ok(());
+        };
+        let today = Day::of(self.today);
+        let has_come = |day: Day| today.is_some_and(|today| today >= day);
+        let is_moot = self.pairs.is_some_and(|pairs| pairs.stands(key) == Some(false));
+        if is_moot || !record.from.is_none_or(has_come) || record.marks.due.is_some_and(has_come) {
+            self.later.ended.remove(key);
+            return Ok(());
+        }
+        let (record, then) = record.counting(has_come);
+        self.later.begun.extend(then.map(|then| (key.clone(), then)));
+        self.earlier.insert(key.clone());
+        kept.push(self.of_earlier(key.clone(), &record)?);
+        Ok(())
+    }
+
+    /// A record of an earlier file, as one of this one.
+    fn of_earlier(&mut self, key: Key, record: &KeptRecord) -> Result<Candidate, Error> {
+        let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
+        if record.marks.due.is_some() {
+            self.rare.insert(place, Rare { due: record.marks.due, bad_values: Vec::new() });
+        }
+        Ok(Candidate { key, place })
+    }
+
+    /// What the rows of one key say that count today, where no file says it again.
+    pub(super) fn that_count(&self, rows: &[Candidate]) -> Result<Vec<KeptRecord>, Error> {
+        let says_once = self.job.mode == Mode::Changes && !self.job.has_halves();
+        let counts = |row: &&Candidate| says_once && !self.earlier.contains(&row.key);
+        let keep = |row: &Candidate| {
+            let (Record { fields, .. }, marks) = row.open(self.spill)?;
+            Ok(KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None })
+        };
+        rows.iter().filter(counts).map(keep).collect()
+    }
+
+    /// Keeps what `rows` of one key say for the days on which the one that counts now, until the day `until`, does not any more, and
+    /// no other one of the file that begins later does.
+    pub(super) fn keep_following(&mut self, key: &Key, rows: Vec<KeptRecord>, until: Option<Day>) {
+        let at = self.later.begun.iter().position(|(begun, _)| begun == key);
+        let mut begun = at.map(|at| self.later.begun.remove(at).1);
+        let first = begun.as_ref().and_then(|record| record.from);
+        let mut turns = following(&rows, until, first);
+        let mut last = until;
+        while let Some(mut record) = begun {
+            begun = record.then.take().map(|then| *then);
+            last = record.marks.due;
+            turns.push(record);
+        }
+        if at.is_some() {
+            turns.extend(following(&rows, last, None));
+        }
+        self.later.begun.extend(KeptRecord::in_turn(turns).map(|record| (key.clone(), record)));
+    }
+
+    /// The creates of earlier files that are worked out once more: those that the service refused, and memberships on their way, whose
+    /// member may be another entity by now, with memberships of its own.
+    fn created_once(&self, store: &Store) -> Result<Vec<Change>, Error> {
+        let is_of_pairs = self.job.mapping.target == Target::Membership;
+        let mut keys = Vec::new();
+        let mut note = |brief: Brief| {
+            let is_refused = matches!(brief.state, State::Parked { status, .. } if status > 0);
+            let is_open = is_refused || (is_of_pairs && brief.state == State::Waiting);
+            keys.extend((is_open && brief.action == Action::Create && !brief.undoes).then_some(brief.key));
+        };
+        match is_of_pairs {
+            true => queue::briefs(store, &self.job.name, &mut note)?,
+            false => queue::briefs_but_waiting(store, &self.job.name, &mut note)?,
+        }
+        Ok(queue::of(store, &self.job.name, &keys)?)
+    }
+
     /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
     /// counts from today on, who is gone from the service, and whose last day has passed. A record whose last day has passed says that
     /// its person is gone, as its row would.
@@ -84,20 +160,38 @@ impl Collector<'_> {
         };
         // What waits behind this file may say something else.
         let is_last = self.job.inbox.as_ref().is_none_or(|inbox| !inbox.others_wait);
-        let is_open = |key: &Key| is_last && !is_said(key) && !spoilt.contains(key);
+        // A row that can't be used is about one membership of several.
+        let pairs = self.pairs;
+        let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key));
+        let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
         let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
+        let mut withdrawn = Vec::new();
         HELD.each(store, &self.job.name, |key, held| {
             let record = held.record.filter(|record| record.mapping == self.mapping);
-            records.extend(record.filter(|_| is_open(&key)).map(|record| (key, record)));
+            match record.filter(|_| is_open(&key)) {
+                Some(_) if stands(&key) == Some(false) => withdrawn.push(key),
+                record => records.extend(record.map(|record| (key, record))),
+            }
         })?;
+        for change in self.created_once(store)?.into_iter().filter(|change| is_open(&change.key)) {
+            let (mapping, fields, marks) = (self.mapping.clone(), change.wish.fields, change.marks);
+            records.entry(change.key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
+        }
+        if self.pairs.is_some() {
+            queue::briefs(store, &self.job.name, |change| {
+                let is_moot = change.action == Action::Create && stands(&change.key) == Some(false);
+                withdrawn.extend(Some(change.key).filter(|key| is_moot && is_open(key)));
+            })?;
+        }
         let (mut ended, mut unusable, mut after) = (BTreeSet::new(), 0, Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
                 return;
             }
             if is_said(&key) {
-                ended.insert(key);
-            } else if !is_open(&key) || self.pairs.withheld.contains(&key) {
+                ended.insert(key.clone());
+                self.replaced.insert(key, record);
+            } else if !is_open(&key) || stands(&key) == Some(false) {
                 // What was not used does not replace what was.
             } else if record.mapping != self.mapping {
                 unusable += 1;
@@ -109,14 +203,14 @@ impl Collector<'_> {
             }
         })?;
         for (key, known) in std::mem::take(&mut self.lost) {
-            if is_open(&key) && self.narrow.has(&key) {
+            if is_open(&key) && self.narrow.has(&key) && stands(&key) != Some(false) {
                 let (mapping, fields, marks) = (self.mapping.clone(), known.sent, known.marks);
                 records.entry(key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
             }
         }
         let named = self.dated().filter(|(_, day)| has_come(*day)).map(|(key, _)| key);
         // Whose last membership ends is gone, whatever their own row named last.
-        let over = named.chain(self.pairs.ended.iter().cloned());
+        let over = named.chain(pairs.iter().flat_map(|pairs| pairs.ended.iter().cloned())).chain(withdrawn);
         let is_over = |key: &Key| is_open(key) && !records.contains_key(key) && self.narrow.has(key);
         let left: Vec<Key> = over.filter(is_over).collect();
         // Who begins later is not gone, and what the row says of days is kept with it.
@@ -127,17 +221,35 @@ impl Collector<'_> {
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
         for (key, record) in records {
-            if record.marks.due.is_some_and(has_come) {
+            if record.marks.due.is_some_and(has_come) && stands(&key) != Some(true) {
                 self.left.insert(key, Statement { line: 0, who: Values::new() });
                 continue;
             }
-            let place = self.spill.put_record(&record.fields, &record.marks, 0, 0)?;
-            if record.marks.due.is_some() {
-                self.rare.insert(place, Rare { due: record.marks.due, bad_values: Vec::new() });
-            }
-            self.earlier.insert(key.clone());
-            self.candidates.push(Candidate { key, place });
+            let candidate = self.of_earlier(key.clone(), &record)?;
+            self.earlier.insert(key);
+            self.candidates.push(candidate);
         }
         Ok(())
     }
+}
+
+/// Which of the rows of one key counts from a day on, and which after that, up to a day on which another one does: the preferred one
+/// of those that last longer, or of equally preferred ones the one that lasts longest.
+fn following(rows: &[KeptRecord], mut from: Option<Day>, until: Option<Day>) -> Vec<KeptRecord> {
+    let mut turns = Vec::new();
+    while let Some(day) = from.filter(|day| until.is_none_or(|until| *day < until)) {
+        let longer = rows.iter().filter(|row| lasts(row.marks.due) > lasts(Some(day)));
+        let preferred = |one: &&KeptRecord, other: &&KeptRecord| {
+            let preference = one.marks.preference.partial_cmp(&other.marks.preference).expect("finite");
+            preference.then_with(|| lasts(one.marks.due).cmp(&lasts(other.marks.due)))
+        };
+        let Some(next) = longer.max_by(preferred) else { break };
+        let mut next = KeptRecord { from: Some(day), ..next.clone() };
+        from = next.marks.due;
+        if until.is_some_and(|until| lasts(from) > lasts(Some(until))) {
+            (next.marks.due, from) = (until, None);
+        }
+        turns.push(next);
+    }
+    turns
 }
