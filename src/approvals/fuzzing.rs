@@ -24,8 +24,8 @@ pub(crate) fn logins(bytes: &[u8]) {
 
 fn check(claims: &Claims) {
     let now = Timestamp::from_second(1_800_000_000).expect("it is a time");
-    let of =
-        |age_max| Expected { issuer: "https://login.example.com", client_id: "rosterd", nonce: "n1", age_max, now };
+    let (issuer, any_age_max) = ("https://login.example.com", SignedDuration::from_hours(8));
+    let of = |age_max| Expected { issuer, client_id: "rosterd", nonce: "n1", age_max, any_age_max, now };
     let (any, fresh) = (claims.check(&of(None)), claims.check(&of(Some(SignedDuration::from_mins(15)))));
     if let Ok((subject, _)) = &any {
         assert!(is_plain(subject), "who logs in can be shown");

@@ -68,6 +68,8 @@ pub(super) enum Refusal {
     Subject,
     #[error("the provider does not say that the login was just now")]
     Stale,
+    #[error("the provider says that the login was over eight hours ago, and was asked for a newer one: log out there")]
+    Old,
 }
 
 /// What a token has to say.
@@ -75,8 +77,10 @@ pub(super) struct Expected<'a> {
     pub(super) issuer: &'a str,
     pub(super) client_id: &'a str,
     pub(super) nonce: &'a str,
-    /// How old the login may be, where that counts.
+    /// How old the login may be, where the provider has to say when that was.
     pub(super) age_max: Option<SignedDuration>,
+    /// The same where it says so unasked.
+    pub(super) any_age_max: SignedDuration,
     pub(super) now: Timestamp,
 }
 
@@ -177,11 +181,15 @@ impl Claims {
             return Err(Refusal::Nonce);
         }
         let logged_in = time("auth_time").filter(|at| *at <= too_late);
-        if let Some(age_max) = expected.age_max {
-            let earliest = too_early.checked_sub(age_max).map_err(|_| Refusal::Time)?;
-            if logged_in.is_none_or(|at| at < earliest) {
-                return Err(Refusal::Stale);
-            }
+        let earliest = |age: SignedDuration| too_early.checked_sub(age).map_err(|_| Refusal::Time);
+        if let Some(earliest) = expected.age_max.map(earliest).transpose()?
+            && logged_in.is_none_or(|at| at < earliest)
+        {
+            return Err(Refusal::Stale);
+        }
+        // Not every provider says it, but what it says counts (OpenID Connect Core 1.0, 3.1.3.7, 13).
+        if logged_in.is_some_and(|at| earliest(expected.any_age_max).is_ok_and(|earliest| at < earliest)) {
+            return Err(Refusal::Old);
         }
         let subject = self.text("sub").filter(|subject| is_plain(subject)).ok_or(Refusal::Subject)?;
         Ok((subject.to_owned(), logged_in))

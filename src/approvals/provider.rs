@@ -174,7 +174,9 @@ impl Provider {
         };
         let Options { issuer, client_id, user_claim, groups_claim, .. } = &self.options;
         let age_max = attempt.is_fresh.then_some(FRESH_LOGIN);
-        let (subject, at) = claims.check(&Expected { issuer, client_id, nonce: &attempt.nonce, age_max, now })?;
+        let any_age_max = SignedDuration::try_from(SESSION_MAX).expect("it is some hours");
+        let expected = Expected { issuer, client_id, nonce: &attempt.nonce, age_max, any_age_max, now };
+        let (subject, at) = claims.check(&expected)?;
         let is_verified = user_claim != Options::USER_CLAIM || claims.0.get("email_verified") == Some(&true.into());
         let named = claims.text(user_claim).filter(|name| is_verified && is_plain(name));
         // Who is known by their groups needs no name.

@@ -197,7 +197,12 @@ impl Job {
     /// Whether its records are the members or the organizations of memberships, of which a row names one of several: then a row that
     /// says that something is over speaks of that membership.
     pub fn has_halves(&self) -> bool {
-        self.memberships.is_some() || self.mapping.target == Target::Organization && self.name != self.name.root()
+        self.memberships.is_some() || self.is_of_organizations()
+    }
+
+    /// Whether its records are the organizations of memberships.
+    pub fn is_of_organizations(&self) -> bool {
+        self.mapping.target == Target::Organization && self.name != self.name.root()
     }
 
     /// Whether a run reads a file of changes that may be older than the last one.

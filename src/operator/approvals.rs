@@ -230,7 +230,9 @@ fn decide_part(
         let question = Some(change.reason.clone()).filter(|_| is_rejected && is_answer);
         // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped.
         if !(is_rejected && change.undo.is_some()) {
-            queue::DECISIONS.put(&mut batch, job, key, &Decided { verdict, seen, doubt, is_answer, copies, question });
+            let id = change.change.as_ref().and_then(|wish| wish.id);
+            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, question };
+            queue::DECISIONS.put(&mut batch, job, key, &decided);
         }
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
             // The next question: no file need say it again.

@@ -65,7 +65,8 @@ pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) ->
         if waiting.unclear.is_some() {
             HELD.remove(batch, job, key);
         } else {
-            let decided = Decided::rejected(waiting.change.wish.digest());
+            let wish = &waiting.change.wish;
+            let decided = Decided { id: wish.id, ..Decided::rejected(wish.digest()) };
             queue::DECISIONS.put(batch, job, key, &decided);
         }
     })

@@ -39,6 +39,9 @@ pub struct Decided {
     /// The entity that the record may be, as it was found before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub doubt: Option<RemoteId>,
+    /// The entity that the change was about; none for one that makes a new one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<RemoteId>,
     /// Whether it was asked who the record is: who releases a change past a limit says nothing of that.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_answer: bool,
@@ -62,7 +65,15 @@ pub struct RemoteDigest {
 impl Decided {
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
-        Self { verdict: Verdict::Rejected(wish), seen: None, doubt: None, is_answer: false, copies: 0, question: None }
+        Self {
+            verdict: Verdict::Rejected(wish),
+            seen: None,
+            doubt: None,
+            id: None,
+            is_answer: false,
+            copies: 0,
+            question: None,
+        }
     }
 }
 

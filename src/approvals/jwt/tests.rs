@@ -106,6 +106,7 @@ fn claims_are_those_of_this_login_to_the_letter() {
             client_id: "rosterd",
             nonce: "n1",
             age_max: age_max.map(SignedDuration::from_secs),
+            any_age_max: SignedDuration::from_hours(8),
             now,
         };
         Claims(claims.clone()).check(&expected)
@@ -152,4 +153,6 @@ fn claims_are_those_of_this_login_to_the_letter() {
     let mut claims = whole;
     claims["auth_time"] = json!(at(-3600));
     assert!(check(&claims, None).is_ok(), "where no new login was asked for");
+    claims["auth_time"] = json!(at(-9 * 3600));
+    assert_eq!(check(&claims, None).err(), Some(Refusal::Old));
 }

@@ -90,6 +90,45 @@ impl CollectedRows {
         Ok(rows)
     }
 
+    /// Takes back what rows of a file of changes said of the memberships of `unusable` people: a row is used as a whole or not at all.
+    /// Nor does a membership end that a row may be about that can't be used: `of_line` is the member of a line.
+    pub(crate) fn drop_halves(
+        &mut self,
+        unusable: &BTreeSet<Key>,
+        of_line: impl Fn(u64) -> Option<Key>,
+        index: &Index,
+        spill: &ChangeSpill,
+    ) -> Result<(), spool::Error> {
+        let member = |pair: &Key| pair.split_membership().map(|(member, _)| member);
+        let is_unusable = |pair: &Key| member(pair).is_some_and(|member| unusable.contains(&member));
+        let mut unsure = unusable.clone();
+        unsure.extend(self.rejected.iter().filter_map(|rejected| match &rejected.key {
+            Some(pair) => member(pair),
+            None => rejected.line.and_then(&of_line),
+        }));
+        if unsure.is_empty() {
+            return Ok(());
+        }
+        let is_unsure = |pair: &Key| member(pair).is_some_and(|member| unsure.contains(&member));
+        let mut kept = Vec::new();
+        for one in std::mem::take(&mut self.candidates) {
+            let is_dated = || index.by_key(one.key.as_str()).is_some() && self.due(&one).is_some();
+            let is_dropped = is_unusable(&one.key) || (is_unsure(&one.key) && is_dated());
+            if !is_dropped || one.line(spill)? == 0 {
+                kept.push(one);
+            }
+        }
+        self.candidates = kept;
+        self.left.retain(|pair, _| !is_unsure(pair));
+        let early: BTreeSet<Key> = self.early_keys().filter(|pair| is_unusable(pair)).cloned().collect();
+        self.later.begun.retain(|(pair, _)| !early.contains(pair));
+        self.later.ended.retain(|pair| !early.contains(pair));
+        self.early.retain(|(_, pair, _)| !early.contains(pair));
+        let dated = (0..index.len()).map(|at| index.entry(at)).filter(|entry| entry.due.is_some());
+        self.later.undue.extend(dated.filter_map(|entry| Key::new(entry.key)).filter(|pair| is_unsure(pair)));
+        Ok(())
+    }
+
     fn unchanged_at(&self, index: &Index) -> impl Iterator<Item = (usize, Key)> {
         let unchanged = (0..index.len()).filter(|at| self.lines[*at] > 0);
         unchanged.filter_map(|at| Some((at, Key::new(index.entry(at).key)?)))
@@ -321,7 +360,7 @@ impl<'a> Collector<'a> {
                     return Ok(());
                 }
                 let who = if is_known { bound.identity(row) } else { Values::new() };
-                self.left.insert(key, Statement { line, who });
+                self.left.insert(key, Statement { line, is_by_day: past.is_some(), who });
             }
             Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| self.narrow.has(key)) => {
                 self.rejected.push((line, rejected));
@@ -351,8 +390,10 @@ impl<'a> Collector<'a> {
             }
             let key = group[0].key.clone();
             let unchanged = index.by_key(key.as_str()).filter(|at| self.lines[*at] > 0);
-            // What an earlier file said is in none of its rows.
-            if spoilt.contains(&key) && !self.earlier.contains(&key) {
+            // What an earlier file said is in none of its rows, and a row that says what an organization is does so whatever is
+            // wrong with the people of others.
+            let is_apart = self.earlier.contains(&key) || self.job.is_of_organizations();
+            if spoilt.contains(&key) && !is_apart {
                 strays.shared.insert(key.clone());
                 let mut lines = lines_of(&group, spill)?;
                 lines.extend(unchanged.map(|at| u64::from(self.lines[at])));
@@ -362,20 +403,18 @@ impl<'a> Collector<'a> {
                 continue;
             }
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
-            let others = self.that_count(&group)?;
-            let until = known.as_ref().map(|known| known.marks.due);
+            let others = self.that_count(&group, known.as_ref())?;
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
                 _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
             };
             match choice {
                 Choice::Correlation => {
-                    self.keep_following(&key, others, until.flatten());
+                    self.keep_following(&key, others);
                     continue;
                 }
                 Choice::Row(row) => {
-                    let until = row.open(spill)?.1.due;
-                    self.keep_following(&key, others, until);
+                    self.keep_following(&key, others);
                     kept.push(row);
                 }
                 Choice::Unclear(mut lines) => {

@@ -263,6 +263,7 @@ impl Commit<'_> {
             state.copies = updates.copies.unwrap_or(state.copies);
             state.copies_read = updates.copies_read.unwrap_or(state.copies_read);
             state.found.clone_from(&updates.file);
+            state.target = Some(job.mapping.target).filter(|_| plan.blocked.is_empty()).or(state.target);
         }
         state.shown.clone_from(&updates.shown);
         state.lookups.clone_from(&updates.lookups);
@@ -304,13 +305,17 @@ impl Commit<'_> {
         for key in &updates.later_ended {
             LATER.remove(batch, job, key);
         }
+        let mut later: BTreeMap<&Key, KeptRecord> =
+            updates.later.iter().map(|(key, kept)| (key, kept.clone())).collect();
         for key in updates.to_mend.iter().filter(|key| self.filter.has(key)) {
             if let Some(record) = KeptRecord::of(key, self.plan)? {
-                LATER.put(batch, job, key, &record);
+                let before = LATER.get(self.store, job, key)?.filter(|_| !updates.later_ended.contains(key));
+                let next = later.remove(key).map(Box::new).or_else(|| before?.dated_part());
+                later.insert(key, KeptRecord { then: next, ..record });
             }
         }
-        for (key, record) in &updates.later {
-            LATER.put(batch, job, key, record);
+        for (key, record) in later {
+            LATER.put(batch, job, key, &record);
         }
         Ok(())
     }

@@ -132,17 +132,18 @@ impl LeaverDetector<'_> {
         // What an older file says is decided on, and not said again by each run.
         let is_said_again = self.job.mode == Mode::Changes && !self.job.reads_older_changes();
         let today = Day::of(self.job.day(self.now)).filter(|_| is_said_again);
-        for (key, Statement { line, who }) in left {
+        // A file that waits behind this one may name another last day.
+        let may_be_put_off = is_said_again && self.job.inbox.as_ref().is_some_and(|inbox| inbox.others_wait);
+        for (key, Statement { line, is_by_day, who }) in left {
             let today = today.filter(|_| *line > 0);
+            if *is_by_day && may_be_put_off {
+                self.is_gone_from(today, key, departed)?;
+                continue;
+            }
             let Some(mut leaver) = self.leaver(key, true, departed)? else {
                 // Who is claimed by a record of this read goes once that is decided.
                 let is_open = departed.claimed.contains(key) || departed.deferred.contains(key);
-                let known = SyncedRecord::get(self.store, &self.job.name, key)?.filter(|_| is_open);
-                if let (Some(mut known), Some(today)) = (known, today) {
-                    (known.marks.due, known.marks.copies) = (Some(today), self.copies);
-                    departed.dated.insert(key.clone(), today);
-                    departed.waiting.push((key.clone(), known));
-                }
+                self.is_gone_from(today.filter(|_| is_open), key, departed)?;
                 continue;
             };
             let (before, known) = (departed.changes.len(), leaver.known.clone());
@@ -181,6 +182,17 @@ impl LeaverDetector<'_> {
             if remembered != known {
                 departed.waiting.push((key.clone(), remembered));
             }
+        }
+        Ok(())
+    }
+
+    /// Remembers that someone is gone from a day on: until that is done, each run judges it again.
+    fn is_gone_from(&self, day: Option<Day>, key: &Key, departed: &mut Leavers) -> Result<(), Error> {
+        let known = day.map(|_| SyncedRecord::get(self.store, &self.job.name, key)).transpose()?.flatten();
+        if let (Some(mut known), Some(day)) = (known, day) {
+            (known.marks.due, known.marks.copies) = (Some(day), self.copies);
+            departed.dated.insert(key.clone(), day);
+            departed.waiting.push((key.clone(), known));
         }
         Ok(())
     }

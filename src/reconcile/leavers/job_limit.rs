@@ -28,7 +28,7 @@ pub(crate) fn share(context: &Context<'_>, job: &Job, all: &mut [PartDraft], nar
     }
     hold_left_open(context.store, job, all, narrow)?;
     if all.len() >= 2 {
-        all.iter_mut().for_each(organization_transfers::keep_together);
+        all.iter_mut().for_each(|part| organization_transfers::keep_together(part, job.mode));
     }
     Ok(())
 }

@@ -23,7 +23,7 @@ use crate::fault::chain;
 use crate::mapping::Mapped;
 use crate::mirror::Mirror;
 use crate::plan::{
-    Change, HoldReason, LeaverAction, Match, Matcher, Writes, contradicted, is_another_person, is_named_alike,
+    Change, HoldReason, LeaverAction, Match, Matcher, Verdict, Writes, contradicted, is_another_person, is_named_alike,
     match_hash,
 };
 use crate::queue;
@@ -396,6 +396,14 @@ impl<'a> Appearances<'a> {
         queue::each(store, &other.name, |change| {
             if !change.wish.leaves() {
                 self.note(Record { key: change.key, fields: change.wish.fields });
+            }
+        })?;
+        // Who was kept from changing there is in its list all the same.
+        queue::DECISIONS.each(store, &other.name, |key, decided| {
+            let is_rejected = matches!(decided.verdict, Verdict::Rejected(_));
+            if let Some(id) = decided.id.filter(|id| is_rejected && self.leaving.contains_key(id)) {
+                let by = self.by.first().cloned().unwrap_or_default();
+                self.records.entry(id).or_default().push(Appearance { key, by, mark: None });
             }
         })?;
         // Who begins there on a later day is on their way.

@@ -172,19 +172,25 @@ pub(crate) fn still_joined(
 ) -> Result<BTreeSet<Key>, Error> {
     let of_list = |_: &&Job| job.mode == Mode::Full && !left.is_empty();
     let Some(memberships) = job.memberships.as_deref().filter(of_list) else { return Ok(BTreeSet::new()) };
-    let pairs = read_pairs(context, memberships)?;
-    Ok(pairs.standing.iter().filter_map(member_of).filter(|member| left.contains_key(member)).collect())
+    let is_left = |pair: &Key| member_of(pair).is_some_and(|member| left.contains_key(&member));
+    let open = OpenPairs::load(context, memberships)?;
+    if !open.standing.iter().any(is_left) {
+        return Ok(BTreeSet::new());
+    }
+    let (_, standing) = read_pairs(context, memberships, &open)?;
+    Ok(standing.iter().filter(|pair| is_left(pair)).filter_map(member_of).collect())
 }
 
 /// What the pairs of a job of changes come to today; none where it has none.
 pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePairs>, Error> {
     let Some(memberships) = job.memberships.as_deref().filter(|_| job.mode == Mode::Changes) else { return Ok(None) };
-    let ReadPairs { read, standing, ending } = read_pairs(context, memberships)?;
+    let open = OpenPairs::load(context, memberships)?;
+    let (read, standing) = read_pairs(context, memberships, &open)?;
     let standing: BTreeSet<Key> = standing.iter().filter_map(member_of).collect();
     let over = read.left.iter().filter(|(_, statement)| statement.line == 0);
     let ended = over.filter_map(|(pair, _)| member_of(pair)).collect();
     let mut without: BTreeSet<Key> =
-        read.left.keys().chain(&ending).chain(read.early_keys()).filter_map(member_of).collect();
+        read.left.keys().chain(&open.ending).chain(read.early_keys()).filter_map(member_of).collect();
     LATER.each_id(context.store, &memberships.name, |pair| {
         without.extend(member_of(&pair));
         Ok(())
@@ -193,16 +199,49 @@ pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePa
     Ok(Some(DuePairs { standing, without, ended }))
 }
 
-/// What a read says of the pairs of members and organizations, before the run comes to them.
-struct ReadPairs {
-    read: CollectedRows,
-    /// Those that are or begin, now or once they are decided on or sent.
+/// The pairs of members and organizations before a read.
+struct OpenPairs {
+    /// Those that are known, or begin once they are decided on or sent.
     standing: BTreeSet<Key>,
+    /// Those of them that are known.
+    known: BTreeSet<Key>,
     /// Those that end once they are decided on or sent.
     ending: BTreeSet<Key>,
 }
 
-fn read_pairs(context: &Context<'_>, memberships: &Job) -> Result<ReadPairs, Error> {
+impl OpenPairs {
+    fn load(context: &Context<'_>, memberships: &Job) -> Result<Self, Error> {
+        let (store, name) = (context.store, &memberships.name);
+        let (mut ending, mut standing, mut known) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
+        let mut sort = |pair: Key, action: Option<Action>| match action {
+            Some(Action::Delete) => _ = ending.insert(pair),
+            Some(Action::Create) => _ = standing.insert(pair),
+            Some(Action::Update) | None => {}
+        };
+        // What is held to end is not decided on, and a read that still says so says it.
+        HELD.each(store, name, |pair, held| sort(pair, held.action.filter(|action| *action == Action::Create)))?;
+        let today = Day::of(memberships.day(context.now_for_leavers()));
+        queue::each(store, name, |change| {
+            let is_over = change.marks.due.zip(today).is_some_and(|(due, today)| today >= due);
+            sort(change.key, Some(if is_over { Action::Delete } else { change.wish.action }));
+        })?;
+        SYNCED.each_id(store, name, |pair| {
+            known.insert(pair);
+            Ok(())
+        })?;
+        standing.extend(known.iter().cloned());
+        standing.retain(|pair| !ending.contains(pair));
+        Ok(Self { standing, known, ending })
+    }
+}
+
+/// What a read says of the pairs, before the run comes to them, and which of them are, or begin, now or once they are decided on or
+/// sent.
+fn read_pairs(
+    context: &Context<'_>,
+    memberships: &Job,
+    open: &OpenPairs,
+) -> Result<(CollectedRows, BTreeSet<Key>), Error> {
     let (store, name, mapping) = (context.store, &memberships.name, rows::mapping(memberships));
     let index = Index::load(store, name)?;
     let spill = ChangeSpill::new(store.home().spill_dir(), &memberships.match_on, false);
@@ -210,27 +249,9 @@ fn read_pairs(context: &Context<'_>, memberships: &Job) -> Result<ReadPairs, Err
     let read = Collector::new(memberships, &KeyFilter::default(), &index, &spill)
         .read(context, &mapping, &BTreeSet::new(), found.as_ref())?
         .resolve_duplicates(store)?;
-    let (mut ending, mut standing) = (BTreeSet::new(), BTreeSet::new());
-    let mut sort = |pair: Key, action: Option<Action>| match action {
-        Some(Action::Delete) => _ = ending.insert(pair),
-        Some(Action::Create) => _ = standing.insert(pair),
-        Some(Action::Update) | None => {}
-    };
-    HELD.each(store, name, |pair, held| {
-        let ends = held.leaves().then_some(Action::Delete);
-        sort(pair, ends.or(held.action));
-    })?;
-    let today = Day::of(memberships.day(context.now_for_leavers()));
-    queue::each(store, name, |change| {
-        let is_over = change.marks.due.zip(today).is_some_and(|(due, today)| today >= due);
-        sort(change.key, Some(if is_over { Action::Delete } else { change.wish.action }));
-    })?;
-    read.early_keys().for_each(|pair| _ = standing.remove(pair));
-    SYNCED.each_id(store, name, |pair| {
-        standing.insert(pair);
-        Ok(())
-    })?;
-    standing.retain(|pair| !ending.contains(pair) && !read.left.contains_key(pair));
+    let early: BTreeSet<&Key> = read.early_keys().filter(|pair| !open.known.contains(*pair)).collect();
+    let stands = |pair: &&Key| !read.left.contains_key(*pair) && !early.contains(*pair);
+    let mut standing: BTreeSet<Key> = open.standing.iter().filter(stands).cloned().collect();
     standing.extend(read.candidates.iter().map(|one| one.key.clone()).chain(read.unchanged_keys(&index)));
     // Its end was rejected.
     for (pair, verdict) in verdicts(store, name)? {
@@ -239,7 +260,7 @@ fn read_pairs(context: &Context<'_>, memberships: &Job) -> Result<ReadPairs, Err
             standing.insert(pair);
         }
     }
-    Ok(ReadPairs { read, standing, ending })
+    Ok((read, standing))
 }
 
 fn member_of(pair: &Key) -> Option<Key> {

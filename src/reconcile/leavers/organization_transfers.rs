@@ -16,7 +16,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::config::Job;
+use crate::config::{Job, Mode};
 use crate::plan::{Guarded, HoldReason, Judged as _, Outline, Present};
 use crate::push::{Drained, Outcome};
 use crate::queue::Ticket;
@@ -135,10 +135,12 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
 }
 
 /// Holds, of what is one update, the rest where a part is held or was rejected, or is not known.
-pub(crate) fn keep_together(part: &mut PartDraft) {
-    if !part.rest.updates.judged_all {
+pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
+    // A file of changes says of each by itself what ends.
+    if !part.rest.updates.judged_all && mode == Mode::Full {
         hold_lone_begins(&mut part.changes);
     }
+    hold_lone_ends(&mut part.changes);
     let changes = &part.changes;
     let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
     let dropped = changes.rejected.iter().filter_map(|change| Some((change.part_of()?, HoldReason::OtherHalf)));
@@ -146,6 +148,17 @@ pub(crate) fn keep_together(part: &mut PartDraft) {
         dropped.chain(held).map(|(person, reason)| (person.clone(), reason)).collect();
     if !stays.is_empty() {
         part.changes.hold(|change| stays.get(change.part_of()?).filter(|_| !change.is_approved()).cloned());
+    }
+}
+
+/// Holds what ends for something that is held, also where it was approved: that was another question.
+fn hold_lone_ends(changes: &mut Guarded<Outline>) {
+    let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?, held.reason.clone())));
+    let begins = held.filter(|(change, _)| change.action == Action::Create);
+    let begins: BTreeMap<Key, HoldReason> =
+        begins.filter_map(|(change, reason)| Some((change.part_of()?.clone(), reason))).collect();
+    if !begins.is_empty() {
+        changes.hold(|change| begins.get(change.part_of()?).filter(|_| change.action == Action::Delete).cloned());
     }
 }
 

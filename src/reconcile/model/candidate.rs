@@ -91,7 +91,17 @@ impl Digests {
 /// A row that says that its person is gone: `include` gives false, or their last day has passed.
 #[derive(Clone, Debug)]
 pub(crate) struct Statement {
+    /// 0 for one of an earlier file.
     pub(crate) line: u64,
+    /// Whether a last day says so, which another file may put off.
+    pub(crate) is_by_day: bool,
     /// The person that the row names, if its key is known.
     pub(crate) who: Values,
+}
+
+impl Statement {
+    /// What an earlier file of changes said.
+    pub(crate) fn of_earlier() -> Self {
+        Self { line: 0, is_by_day: false, who: Values::new() }
+    }
 }

@@ -15,6 +15,7 @@ use crate::config::Job;
 use crate::plan::{Held, HoldReason, Outline};
 use crate::record::{Field, JobName, Key, Rejected, Target};
 use crate::store::Store;
+use crate::text::counted;
 
 /// What a run of one job would do; made once, and never changed.
 pub struct JobPlan {
@@ -156,6 +157,15 @@ pub enum Block {
         /// How many are expected.
         least: u64,
     },
+    /// Its people were of another kind until now.
+    OfAnotherTarget {
+        /// What they were.
+        before: Target,
+        /// What the configuration says.
+        now: Target,
+        /// How many they are.
+        people: u64,
+    },
     /// The job is paused.
     Paused(String),
 }
@@ -164,7 +174,7 @@ impl Block {
     /// The same as a reason of a run.
     pub(crate) fn reason(&self) -> Reason {
         let kind = match self {
-            Self::TooFewRecords { .. } => ReasonKind::Other,
+            Self::TooFewRecords { .. } | Self::OfAnotherTarget { .. } => ReasonKind::Other,
             Self::Paused(_) => ReasonKind::Paused,
         };
         kind.because(self.to_string())
@@ -178,6 +188,15 @@ impl fmt::Display for Block {
                 f,
                 "min_records: the source holds {records} records and at least {least} are expected; nothing is taken from it"
             ),
+            Self::OfAnotherTarget { before, now, people } => {
+                let people = counted(usize::try_from(*people).unwrap_or(usize::MAX), "record", "records");
+                let (before, now) = (before.name(), now.name());
+                write!(
+                    f,
+                    "target: this job was one of {before} until now, and the service holds {people} of it, which no job would know \
+                     any more; give the job of {now} another name, and keep this one until they have moved there"
+                )
+            }
             Self::Paused(reason) => f.write_str(reason),
         }
     }

@@ -15,13 +15,16 @@ use super::missing_people::Missing;
 use super::reason::Reason;
 use super::replicas::Replicas;
 use crate::history::Audit;
-use crate::record::{JobName, Rejected};
+use crate::record::{JobName, Rejected, Target};
 use crate::source::{SourceState, inbox};
 use crate::store::{self, Batch, MetaKey, Store};
 
 /// What is remembered of a job between its runs.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct JobState {
+    /// What its people were in its last run.
+    #[serde(default)]
+    pub(crate) target: Option<Target>,
     /// The digest of the mapping of the last run that got as far as a plan.
     #[serde(default)]
     pub mapping: String,

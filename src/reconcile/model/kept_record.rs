@@ -36,6 +36,11 @@ impl KeptRecord {
         records.into_iter().rev().reduce(|then, record| Self { then: Some(Box::new(then)), ..record })
     }
 
+    /// What of it counts from a day on.
+    pub(crate) fn dated_part(self) -> Option<Box<Self>> {
+        if self.from.is_some() { Some(Box::new(self)) } else { self.then }
+    }
+
     /// The one of them that counts on a day that `has_come`, and what counts later.
     pub(crate) fn counting(mut self, has_come: impl Fn(Day) -> bool) -> (Self, Option<Self>) {
         while let Some(then) = self.then.take() {

@@ -80,7 +80,7 @@ pub(crate) fn finish_plan(
 /// found to need nothing.
 pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
     let inputs = Inputs::read(part)?;
-    if let Some(block) = inputs.too_few_records() {
+    if let Some(block) = inputs.of_another_target().or_else(|| inputs.too_few_records()) {
         let there = inputs.there(true)?;
         let plan = inputs.into_plan(BTreeSet::new())?;
         let updates = StateUpdates { there, ..plan.updates };
@@ -280,7 +280,9 @@ impl<'a> Inputs<'a> {
     /// Takes out of `changes` what earlier files of changes said and what only a decision releases.
     fn held_before(&self, changes: &mut Vec<Outline>) -> Result<Vec<Held<Outline>>, Error> {
         let mut lasting = Vec::new();
-        for key in &self.rows.earlier {
+        let left = self.rows.left.iter().filter(|(_, statement)| statement.line == 0).map(|(key, _)| key);
+        let is_of_changes = self.job().mode == Mode::Changes;
+        for key in self.rows.earlier.iter().chain(left).filter(|_| is_of_changes) {
             let held = HELD.get(self.store(), &self.job().name, key)?;
             lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held.reason)));
         }

@@ -87,6 +87,13 @@ impl<'a> Inputs<'a> {
             None => still_joined(context, job, &rows.left)?,
         };
         rows.left.retain(|key, _| !joined.contains(key));
+        if job.mapping.target == Target::Membership && job.mode == Mode::Changes {
+            let own = part.earlier.iter().find(|part| *part.job() == job.name.root());
+            let unusable = own.map(|own| own.results.doubts.rejected.keys().cloned().collect()).unwrap_or_default();
+            let of_line =
+                |line: u64| own?.rest.rows.iter().find(|row| row.0 == line).map(|(_, member, _)| member.clone());
+            rows.drop_halves(&unusable, of_line, &index, &spill)?;
+        }
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
         let decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
@@ -125,6 +132,13 @@ impl<'a> Inputs<'a> {
     fn records(&self) -> u64 {
         let is_read = |one: &&Candidate| !self.rows.earlier.contains(&one.key);
         self.unchanged() + self.asked().filter(is_read).count() as u64
+    }
+
+    /// Why nothing is taken from the source of a job whose people were of another kind: no job would know of those any more.
+    pub(super) fn of_another_target(&self) -> Option<Block> {
+        let (before, now) = (self.state.target?, self.job().mapping.target);
+        let people = self.index.len() as u64;
+        (before != now && people > 0).then_some(Block::OfAnotherTarget { before, now, people })
     }
 
     /// Why nothing is taken from a source that is too short.
@@ -181,8 +195,7 @@ impl<'a> Inputs<'a> {
         let is_there = |key: &Key| {
             let is_early = || self.rows.early_keys().any(|early| early == key);
             // A row that says that a membership is over says nothing of its organization.
-            let is_half = self.job().has_halves() && self.job().memberships.is_none();
-            let is_over = || self.rows.left.contains_key(key) && !is_half;
+            let is_over = || self.rows.left.contains_key(key) && !self.job().is_of_organizations();
             let is_said = self.is_present(key) || is_over() || is_early();
             is_said && !(is_older && rejected.contains(key))
         };

@@ -206,3 +206,24 @@ fn fault_99_who_stands_in_both_sources_is_both_and_stays_so() {
         expect_rest(&world);
     }
 }
+
+/// Those who were there would be no job's, and be at the service twice.
+#[test]
+fn law_9_a_job_of_employees_does_not_become_one_of_contractors() {
+    let world = World::synced(Config::default(), 5);
+    let text = std::fs::read_to_string(world.config_path()).unwrap();
+    world.put_config(
+        &text
+            .replace("target = \"staff\"", "target = \"contractor\"")
+            .replace("employee_id = \"{{ employee_no }}\"\n", "")
+            .replace("match_on = [\"employee_id\", \"email\"]", "match_on = [\"email\"]"),
+    );
+    for command in ["sync", "plan"] {
+        let ran = world.run(&[command, "--json"]);
+        assert!(ran.out.contains("this job was one of staff until now, and the service holds 5 records"), "{ran:?}");
+        world.run(&["approve", "staff"]);
+    }
+    assert_eq!((world.staff().len(), world.service().all("sp.member").len()), (5, 0));
+    world.put_config(&text);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}

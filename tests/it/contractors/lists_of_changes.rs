@@ -22,8 +22,11 @@ impl Lists {
     fn new(north: &str, south: &str, of_south: &str) -> Self {
         let clock = Clock::fixed("2027-03-01T10:00:00Z".parse().unwrap());
         let list = |name: &str, target: &str| {
-            let own =
-                if target == STAFF { "employee_id = \"{{ no }}\"\n" } else { "\"org.name\" = \"{{ company }}\"\n" };
+            let own = if target == STAFF {
+                "employee_id = \"{{ no }}\"\ntitle = \"{{ company }}\"\n"
+            } else {
+                "\"org.name\" = \"{{ company }}\"\n"
+            };
             let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
             let job = "key = \"{{ no }}\"\nmatch_on = [\"email\"]\ninclude = \"{{ status != 'gone' }}\"\nactive_from = \"{{ start }}\"\n";
             Config {
@@ -192,5 +195,21 @@ fn law_6_who_is_about_to_be_removed_from_the_other_list_again_stays() {
         lists.world.run(&["approve", "south"]).expect(0);
         lists.after(0);
         assert_eq!(lists.places(), [north], "{north} {south}");
+    }
+}
+
+#[test]
+fn law_6_who_is_kept_from_changing_in_the_other_list_stays() {
+    for (rejects, of_south) in [(true, "writes = \"approve\"\n"), (false, "")] {
+        let mut lists = Lists::new(STAFF, STAFF, of_south);
+        if !rejects {
+            lists.world.faults(&["staff.update status=422"]);
+        }
+        lists.put("south", &her(",").replace("Acme", "Bolt"));
+        lists.reads("north", &her("gone,"));
+        lists.world.run(if rejects { &["reject", "south"] } else { &["queue", "drop", "south"] }).expect(0);
+        lists.reads("south", ANOTHER);
+        lists.after(2);
+        assert_eq!(lists.places(), [STAFF], "rejected: {rejects}");
     }
 }

@@ -356,7 +356,7 @@ mod halves {
     fn law_8_a_row_about_another_company_that_can_not_be_used_keeps_no_one_out_on_their_first_day() {
         for (bad, companies) in [
             ("Core,,,xx", &["Bolt"][..]),
-            ("Core,,,\nC1,Another Name,ana@x.com,Core,,,", &["Bolt", "Core"]),
+            ("Core,,,\nC1,Another Name,ana@x.com,Core,,,", &["Bolt"]),
             (",,,", &["Bolt"]),
         ] {
             let mut site = Site::new(&["Bolt,,2027-03-03,"]);
@@ -453,5 +453,81 @@ mod halves {
         site.after(0);
         site.expect(None, "nothing keeps her");
         assert!(site.world.sync_at(&site.clock).held.is_empty());
+    }
+
+    #[test]
+    fn whose_leaving_was_rejected_gets_another_company_besides() {
+        let mut site = approving(&["Acme,,,"]);
+        site.arrives("Acme,gone,,");
+        site.world.run(&["reject", "staff"]).expect(0);
+        site.after(0);
+        site.arrives("Bolt,,,");
+        for _ in 0..2 {
+            site.world.run(&["approve", "staff"]);
+            site.after(0);
+        }
+        site.expect(Some(&["Acme", "Bolt"]), "the end was rejected");
+    }
+
+    #[test]
+    fn law_6_whose_leaving_was_approved_keeps_the_company_until_the_next_one_is_decided_on() {
+        let mut site = approving(&["Acme,,,"]);
+        site.arrives("Acme,gone,,");
+        site.world.run(&["approve", "staff"]).expect(0);
+        site.arrives("Bolt,,,");
+        site.expect(Some(&["Acme"]), "by now it is a move");
+        for _ in 0..2 {
+            site.world.run(&["approve", "staff"]);
+            site.after(0);
+        }
+        site.expect(Some(&["Bolt"]), "which is approved");
+    }
+
+    /// No one leaves, or loses a company, by a file with a row of theirs that can't be used.
+    #[test]
+    fn law_6_a_row_is_used_as_a_whole_or_not_at_all() {
+        let [gone, ends, over] = ["Acme,gone,,", "Acme,,,2027-03-01", "Acme,,,2027-03-02"];
+        for (earlier, rows) in [
+            (None, vec![gone, "Bolt,,xx,"]),
+            (None, vec![ends, "Bolt,,xx,"]),
+            (Some(over), vec!["Bolt,,xx,"]),
+            (None, vec![gone, ",,,"]),
+            (None, vec![ends, ",,,"]),
+            (None, vec!["Bolt,,,", "Crow,,,xx"]),
+        ] {
+            let mut site = Site::new(&["Acme,,,"]);
+            if let Some(row) = earlier {
+                site.arrives(row);
+            }
+            let rows = rows.iter().map(|row| format!("C1,Ana Lee,ana@x.com,{row}\n")).collect::<String>();
+            site.reads(&(rows.clone() + "C2,Con Two,c2@x.com,Acme,,,\n"));
+            site.after(3);
+            site.expect(Some(&["Acme"]), &rows);
+        }
+        let mut site = Site::new(&["Acme,,,"]);
+        site.reads("C1,,ana@x.com,Bolt,,,\nC2,Con Two,c2@x.com,Acme,,,\n");
+        site.after(1);
+        site.expect(Some(&["Acme"]), "a row without a name");
+    }
+
+    #[test]
+    fn law_8_a_row_of_another_person_that_can_not_be_used_keeps_no_company_from_being_made() {
+        let mut site = Site::new(&[]);
+        site.reads("C1,Ana Lee,ana@x.com,Bolt,,,\nC2,Con 2,c2@x.com,Bolt,,xx,\n");
+        site.expect(Some(&["Bolt"]), "her row is right");
+    }
+
+    #[test]
+    fn law_6_what_an_older_file_ends_is_not_over_before_it_is_decided_on() {
+        let site = Site::new(&["Acme,,,"]);
+        let drop = |name: &str, rows: &[&str]| {
+            let rows = rows.iter().map(|row| format!("C1,Ana Lee,ana@x.com,{row}\n")).collect::<String>();
+            Inbox(&site.world).drop(name, format!("{HEADER}{rows}C2,Con Two,c2@x.com,Acme,,,\n"));
+            site.after(0);
+        };
+        drop("s-2027-02-25.csv", &["Acme,,,"]);
+        drop("s-2027-02-20.csv", &["Acme,gone,,", "Core,,,"]);
+        drop("s-2027-02-27.csv", &["Core,gone,,"]);
+        site.expect(Some(&["Acme"]), "no one decided on the older one");
     }
 }

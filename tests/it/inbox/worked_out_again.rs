@@ -141,6 +141,9 @@ fn law_6_whose_preferred_contract_ends_stays_by_the_other() {
         (&["1,,", "5,2027-03-03,2027-03-04"], [Some("1"), Some("5"), Some("1"), Some("1")]),
         (&["5,,2027-03-02", "1,,", "4,2027-03-05,2027-03-06"], [Some("5"), Some("1"), Some("4"), Some("1")]),
         (&["5,,2027-03-02", "3,,2027-03-04", "1,,"], [Some("5"), Some("3"), Some("1"), Some("1")]),
+        (&["5,2027-03-03,2027-03-04", "1,2027-03-02,"], [None, Some("5"), Some("1"), Some("1")]),
+        (&["1,2027-03-03,2027-03-04", "5,2027-03-07,"], [None, Some("1"), None, Some("5")]),
+        (&["5,,", "1,2027-03-03,"], [Some("5"), Some("5"), Some("5"), Some("5")]),
     ] {
         let mut staff = Staff::new("prefer = \"{{ title }}\"\n", "");
         staff.reads(&rows(all));
@@ -170,4 +173,68 @@ fn law_6_the_last_days_that_count_are_those_of_the_last_row_though_the_service_r
         staff.after(4);
         assert_eq!(staff.title().as_deref(), expected, "{last}");
     }
+}
+
+#[test]
+fn law_1_who_has_a_next_contract_gets_it_though_the_first_one_was_held_or_refused() {
+    let rows = |number: usize| row(number, "A,,2027-03-02") + &row(number, "B,2027-03-03,");
+    for (job, rest, fault) in
+        [(APPROVE, "", None), ("", "[job.guard]\nmax_creates = 3\n", None), ("", "", Some("staff.create status=422"))]
+    {
+        let mut staff = Staff::new("", rest);
+        staff.world.reconfigure(|config| config.job(job));
+        staff.world.faults(&fault.into_iter().collect::<Vec<_>>());
+        staff.reads(&[1, 21, 22, 23].map(rows).concat());
+        assert_eq!(staff.title(), None, "{job}{rest}{fault:?}");
+        staff.world.faults(&[]);
+        staff.after(3);
+        staff.decide(&["approve"]);
+        assert_eq!(staff.title().as_deref(), Some("B"), "{job}{rest}{fault:?}");
+    }
+}
+
+#[test]
+fn law_7_leavers_over_a_limit_wait_for_a_decision_though_one_of_them_is_mended() {
+    let mut staff = Staff::new("include = \"{{ title != 'gone' }}\"\n", "[job.guard]\nmax_leavers = 3\n");
+    staff.reads(&(2..6).map(|number| row(number, "gone,,")).collect::<String>());
+    assert_eq!(staff.world.staff().len(), 12, "four are too many");
+    staff.reads(&row(2, "3,,"));
+    staff.reads(&row(6, "gone,,"));
+    assert_eq!(staff.world.staff().len(), 11, "three wait, and another one leaves");
+    staff.decide(&["approve"]);
+    assert_eq!(staff.world.staff().len(), 8);
+}
+
+#[test]
+fn law_6_a_last_day_waits_for_a_file_that_may_put_it_off() {
+    let mut staff = Staff::new("", "");
+    staff.reads(&row(1, "Clerk,,"));
+    let id = staff.world.held_as(1).unwrap()["id"].clone();
+    let put = |name: &str, rows: &str| Inbox(&staff.world).drop(name, HEADER.to_owned() + rows);
+    put("x1.csv", &row(1, "Clerk,,2027-03-02"));
+    put("x2.csv", &row(1, "Clerk,,"));
+    staff.after(3);
+    assert_eq!(staff.world.held_as(1).unwrap()["id"], id, "the second one puts it off");
+    put("x3.csv", &row(1, "Clerk,,2027-03-02"));
+    put("x4.csv", &row(2, "3,,"));
+    staff.after(1);
+    assert_eq!(staff.title(), None, "the second one says nothing of it");
+}
+
+#[test]
+fn what_the_service_lacks_is_looked_at_again_beside_a_next_contract() {
+    let mut staff = Staff::new("", "");
+    staff.world.reconfigure(|config| config.map("location = \"{{ title | replace('A', '') }}\"\n"));
+    staff.reads(&row(2, "3,,"));
+    staff.decide(&["approve"]);
+    staff.reads(&(row(1, "There A,,2027-03-05") + &row(1, "There,2027-03-06,")));
+    staff.decide(&["approve"]);
+    staff.world.service().put("location", serde_json::json!({"name": "There"}));
+    staff.after(2);
+    staff.decide(&["approve"]);
+    let is_there = |staff: &Staff| staff.world.held_as(1).is_some_and(|one| one["location"] == "There");
+    assert!(is_there(&staff), "{:?}", staff.world.held_as(1));
+    staff.after(5);
+    staff.decide(&["approve"]);
+    assert_eq!(staff.title().as_deref(), Some("There"), "the next one has begun");
 }

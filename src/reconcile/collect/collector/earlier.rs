@@ -14,7 +14,8 @@ use crate::reconcile::collect::duplicates::{best, lasts};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Action, Day, Key, Record, Target, Values};
+use crate::record::{Action, Day, Key, Record, Target};
+use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 
 impl Collector<'_> {
@@ -43,14 +44,16 @@ impl Collector<'_> {
         is_dated || reading.key().or(reading.early.as_ref()).is_some_and(|key| newer.contains(key))
     }
 
-    /// Holds rows of one key that count from a later day on against each other (law 8). They count one after the other where no two
-    /// of them do on one day; else equal ones are one, which counts from the first of their days to the last.
+    /// Holds rows of one key that count from a later day on against each other (law 8). The preferred one counts where there is one on
+    /// each day; else they count one after the other where no two of them do on one day, and equal ones are one, which counts from the
+    /// first of their days to the last.
     pub(super) fn settle_begun(&mut self) {
-        for (key, mut rows) in std::mem::take(&mut self.begun) {
-            let preference = |(_, record): &(u64, KeptRecord)| record.marks.preference;
-            let best = best(rows.iter().map(preference));
-            rows.retain(|row| best.is_none() || preference(row) == best);
-            if let Some(record) = KeptRecord::in_turn(rows.iter().map(|(_, record)| record.clone()).collect()) {
+        for (key, rows) in std::mem::take(&mut self.begun) {
+            let records: Vec<KeptRecord> = rows.iter().map(|(_, record)| record.clone()).collect();
+            let is_preferred = best(records.iter().map(|record| record.marks.preference)).is_some();
+            let turns =
+                if is_preferred && !compete(&records) { timeline(&records, Day::of(self.today)) } else { records };
+            if let Some(record) = KeptRecord::in_turn(turns) {
                 self.later.begun.push((key, record));
             } else if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
                 let due = rows.iter().map(|(_, record)| record.marks.due).max_by_key(|due| lasts(*due));
@@ -97,33 +100,45 @@ impl Collector<'_> {
         Ok(Candidate { key, place })
     }
 
-    /// What the rows of one key say that count today, where no file says it again.
-    pub(super) fn that_count(&self, rows: &[Candidate]) -> Result<Vec<KeptRecord>, Error> {
+    /// What the rows of one key say that count today, where there are several rows of it, and no file says it again. `unchanged` is what
+    /// is known of the one that is unchanged.
+    pub(super) fn that_count(
+        &self,
+        rows: &[Candidate],
+        unchanged: Option<&SyncedRecord>,
+    ) -> Result<Vec<KeptRecord>, Error> {
         let says_once = self.job.mode == Mode::Changes && !self.job.has_halves();
-        let counts = |row: &&Candidate| says_once && !self.earlier.contains(&row.key);
-        let keep = |row: &Candidate| {
+        let is_one = |key: &Key| self.earlier.contains(key) || (rows.len() == 1 && !self.is_also_said(key));
+        if !says_once || rows.iter().any(|row| is_one(&row.key)) {
+            return Ok(Vec::new());
+        }
+        let kept = |fields, marks| KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None };
+        let mut all: Vec<KeptRecord> =
+            unchanged.map(|known| kept(known.sent.clone(), known.marks.clone())).into_iter().collect();
+        for row in rows {
             let (Record { fields, .. }, marks) = row.open(self.spill)?;
-            Ok(KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None })
-        };
-        rows.iter().filter(counts).map(keep).collect()
+            all.push(kept(fields, marks));
+        }
+        Ok(all)
     }
 
-    /// Keeps what `rows` of one key say for the days on which the one that counts now, until the day `until`, does not any more, and
-    /// no other one of the file that begins later does.
-    pub(super) fn keep_following(&mut self, key: &Key, rows: Vec<KeptRecord>, until: Option<Day>) {
+    /// Whether an unchanged row, or one that begins later, has this key.
+    fn is_also_said(&self, key: &Key) -> bool {
+        self.early.contains(key) || self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0)
+    }
+
+    /// Keeps what `rows` of one key, all that count today, and those of the file that begin later say for later days.
+    pub(super) fn keep_following(&mut self, key: &Key, mut rows: Vec<KeptRecord>) {
+        if rows.is_empty() {
+            return;
+        }
         let at = self.later.begun.iter().position(|(begun, _)| begun == key);
         let mut begun = at.map(|at| self.later.begun.remove(at).1);
-        let first = begun.as_ref().and_then(|record| record.from);
-        let mut turns = following(&rows, until, first);
-        let mut last = until;
         while let Some(mut record) = begun {
             begun = record.then.take().map(|then| *then);
-            last = record.marks.due;
-            turns.push(record);
+            rows.push(record);
         }
-        if at.is_some() {
-            turns.extend(following(&rows, last, None));
-        }
+        let turns = timeline(&rows, Day::of(self.today));
         self.later.begun.extend(KeptRecord::in_turn(turns).map(|record| (key.clone(), record)));
     }
 
@@ -199,7 +214,8 @@ impl Collector<'_> {
                 ended.insert(key.clone());
                 let (record, then) = record.counting(has_come);
                 after.extend(then.map(|then| (key.clone(), then)));
-                records.entry(key).or_insert(record);
+                // What is held, or was refused, counted until now.
+                records.insert(key, record);
             }
         })?;
         for (key, known) in std::mem::take(&mut self.lost) {
@@ -219,10 +235,10 @@ impl Collector<'_> {
         self.later.begun.extend(after);
         self.later.ended = ended;
         self.later.unusable = unusable;
-        self.left.extend(left.into_iter().map(|key| (key, Statement { line: 0, who: Values::new() })));
+        self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
             if record.marks.due.is_some_and(has_come) && stands(&key) != Some(true) {
-                self.left.insert(key, Statement { line: 0, who: Values::new() });
+                self.left.insert(key, Statement::of_earlier());
                 continue;
             }
             let candidate = self.of_earlier(key.clone(), &record)?;
@@ -233,23 +249,48 @@ impl Collector<'_> {
     }
 }
 
-/// Which of the rows of one key counts from a day on, and which after that, up to a day on which another one does: the preferred one
-/// of those that last longer, or of equally preferred ones the one that lasts longest.
-fn following(rows: &[KeptRecord], mut from: Option<Day>, until: Option<Day>) -> Vec<KeptRecord> {
-    let mut turns = Vec::new();
-    while let Some(day) = from.filter(|day| until.is_none_or(|until| *day < until)) {
-        let longer = rows.iter().filter(|row| lasts(row.marks.due) > lasts(Some(day)));
-        let preferred = |one: &&KeptRecord, other: &&KeptRecord| {
-            let preference = one.marks.preference.partial_cmp(&other.marks.preference).expect("finite");
-            preference.then_with(|| lasts(one.marks.due).cmp(&lasts(other.marks.due)))
+/// Whether two rows say different things of one day, and none of them is preferred.
+fn compete(rows: &[KeptRecord]) -> bool {
+    let meet =
+        |one: &KeptRecord, other: &KeptRecord| one.marks.due.is_none_or(|due| other.from.is_none_or(|from| from < due));
+    let differ = |one: &KeptRecord, other: &KeptRecord| {
+        one.marks.preference == other.marks.preference
+            && one.fields != other.fields
+            && meet(one, other)
+            && meet(other, one)
+    };
+    rows.iter().enumerate().any(|(at, one)| rows[at + 1..].iter().any(|other| differ(one, other)))
+}
+
+/// What the rows of one key come to on later days than today: on each the preferred one counts of those that do, of equally preferred
+/// ones the one that begins last, and then the one that lasts longest.
+fn timeline(rows: &[KeptRecord], today: Option<Day>) -> Vec<KeptRecord> {
+    let is_preferred = rows.iter().all(|row| row.marks.preference.is_some());
+    let preference = |row: &KeptRecord| row.marks.preference.filter(|_| is_preferred);
+    let rank = |one: &KeptRecord, other: &KeptRecord| {
+        let preferred = preference(one).partial_cmp(&preference(other)).expect("finite");
+        preferred.then_with(|| (one.from, lasts(one.marks.due)).cmp(&(other.from, lasts(other.marks.due))))
+    };
+    let counting = |day: Option<Day>| {
+        let counts = |row: &&KeptRecord| {
+            let has_begun = row.from.is_none_or(|from| day.is_some_and(|day| day >= from));
+            has_begun && row.marks.due.is_none_or(|due| day.is_none_or(|day| day < due))
         };
-        let Some(next) = longer.max_by(preferred) else { break };
-        let mut next = KeptRecord { from: Some(day), ..next.clone() };
-        from = next.marks.due;
-        if until.is_some_and(|until| lasts(from) > lasts(Some(until))) {
-            (next.marks.due, from) = (until, None);
+        rows.iter().filter(counts).max_by(|one, other| rank(one, other))
+    };
+    let days: BTreeSet<Day> = rows.iter().flat_map(|row| [row.from, row.marks.due]).flatten().collect();
+    let mut turns: Vec<KeptRecord> = Vec::new();
+    let (mut now, mut is_open) = (counting(today), false);
+    for day in days.into_iter().filter(|day| today.is_none_or(|today| *day > today)) {
+        let next = counting(Some(day));
+        if next.map(std::ptr::from_ref) == now.map(std::ptr::from_ref) {
+            continue;
         }
-        turns.push(next);
+        if let Some(last) = turns.last_mut().filter(|_| is_open) {
+            last.marks.due = Some(day);
+        }
+        turns.extend(next.map(|next| KeptRecord { from: Some(day), ..next.clone() }));
+        (now, is_open) = (next, next.is_some());
     }
     turns
 }
