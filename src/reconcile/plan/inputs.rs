@@ -89,7 +89,12 @@ impl<'a> Inputs<'a> {
         rows.left.retain(|key, _| !joined.contains(key));
         if job.mapping.target == Target::Membership && job.mode == Mode::Changes {
             let own = part.earlier.iter().find(|part| *part.job() == job.name.root());
-            let unusable = own.map(|own| own.results.doubts.rejected.keys().cloned().collect()).unwrap_or_default();
+            // What the service lacks may be there another time.
+            let is_for_good = |own: &PartDraft, key: &Key| !own.rest.updates.to_mend.contains(key);
+            let unusable = own
+                .into_iter()
+                .flat_map(|own| own.results.doubts.rejected.keys().filter(|key| is_for_good(own, key)).cloned());
+            let unusable: BTreeSet<Key> = unusable.collect();
             let of_line =
                 |line: u64| own?.rest.rows.iter().find(|row| row.0 == line).map(|(_, member, _)| member.clone());
             rows.drop_halves(&unusable, of_line, &index, &spill)?;

@@ -26,7 +26,7 @@ impl Drop for Daemon {
 }
 
 /// How long anything is waited for that has to come: it only ends what hangs.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Waits until something is so. To look takes a fifth of the time at most: others work meanwhile.
 pub(crate) fn eventually(what: &str, mut is_so: impl FnMut() -> bool) {

@@ -184,9 +184,9 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// A folder for what may be lost.
+    /// A folder for what may be lost, which no other test has.
     pub(crate) fn spill_dir(&self) -> PathBuf {
-        self.server.path("spill")
+        self.server.path(&format!("spill-{}", self.name))
     }
 
     pub(crate) fn url(&self) -> String {

@@ -14,7 +14,7 @@ use crate::reconcile::collect::duplicates::{best, lasts};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Action, Day, Key, Record, Target};
+use crate::record::{Action, Day, Key, Record, RowMetadata, Target, Values};
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 
@@ -112,12 +112,11 @@ impl Collector<'_> {
         if !says_once || rows.iter().any(|row| is_one(&row.key)) {
             return Ok(Vec::new());
         }
-        let kept = |fields, marks| KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None };
         let mut all: Vec<KeptRecord> =
-            unchanged.map(|known| kept(known.sent.clone(), known.marks.clone())).into_iter().collect();
+            unchanged.map(|known| self.kept(known.sent.clone(), known.marks.clone())).into_iter().collect();
         for row in rows {
             let (Record { fields, .. }, marks) = row.open(self.spill)?;
-            all.push(kept(fields, marks));
+            all.push(self.kept(fields, marks));
         }
         Ok(all)
     }
@@ -159,6 +158,39 @@ impl Collector<'_> {
         Ok(queue::of(store, &self.job.name, &keys)?)
     }
 
+    /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused; and the members with something
+    /// held or queued who belong to no organization any more.
+    fn undelivered(
+        &self,
+        store: &Store,
+        is_open: &dyn Fn(&Key) -> bool,
+    ) -> Result<(BTreeMap<Key, KeptRecord>, Vec<Key>), Error> {
+        let is_moot = |key: &Key| self.pairs.is_some_and(|pairs| pairs.stands(key) == Some(false));
+        let (mut records, mut withdrawn) = (BTreeMap::new(), Vec::new());
+        HELD.each(store, &self.job.name, |key, held| {
+            let record = held.record.filter(|record| record.mapping == self.mapping);
+            match record.filter(|_| is_open(&key)) {
+                Some(_) if is_moot(&key) => withdrawn.push(key),
+                record => records.extend(record.map(|record| (key, record))),
+            }
+        })?;
+        for change in self.created_once(store)?.into_iter().filter(|change| is_open(&change.key)) {
+            records.entry(change.key).or_insert(self.kept(change.wish.fields, change.marks));
+        }
+        if self.pairs.is_some() {
+            queue::briefs(store, &self.job.name, |change| {
+                let is_over = change.action == Action::Create && is_moot(&change.key) && is_open(&change.key);
+                withdrawn.extend(is_over.then_some(change.key));
+            })?;
+        }
+        Ok((records, withdrawn))
+    }
+
+    /// A record that counts now, by the mapping of today.
+    fn kept(&self, fields: Values, marks: RowMetadata) -> KeptRecord {
+        KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None }
+    }
+
     /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
     /// counts from today on, who is gone from the service, and whose last day has passed. A record whose last day has passed says that
     /// its person is gone, as its row would.
@@ -179,25 +211,7 @@ impl Collector<'_> {
         let pairs = self.pairs;
         let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key));
         let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
-        let mut records: BTreeMap<Key, KeptRecord> = BTreeMap::new();
-        let mut withdrawn = Vec::new();
-        HELD.each(store, &self.job.name, |key, held| {
-            let record = held.record.filter(|record| record.mapping == self.mapping);
-            match record.filter(|_| is_open(&key)) {
-                Some(_) if stands(&key) == Some(false) => withdrawn.push(key),
-                record => records.extend(record.map(|record| (key, record))),
-            }
-        })?;
-        for change in self.created_once(store)?.into_iter().filter(|change| is_open(&change.key)) {
-            let (mapping, fields, marks) = (self.mapping.clone(), change.wish.fields, change.marks);
-            records.entry(change.key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
-        }
-        if self.pairs.is_some() {
-            queue::briefs(store, &self.job.name, |change| {
-                let is_moot = change.action == Action::Create && stands(&change.key) == Some(false);
-                withdrawn.extend(Some(change.key).filter(|key| is_moot && is_open(key)));
-            })?;
-        }
+        let (mut records, withdrawn) = self.undelivered(store, &is_open)?;
         let (mut ended, mut unusable, mut after) = (BTreeSet::new(), 0, Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
@@ -220,8 +234,7 @@ impl Collector<'_> {
         })?;
         for (key, known) in std::mem::take(&mut self.lost) {
             if is_open(&key) && self.narrow.has(&key) && stands(&key) != Some(false) {
-                let (mapping, fields, marks) = (self.mapping.clone(), known.sent, known.marks);
-                records.entry(key).or_insert(KeptRecord { mapping, fields, marks, from: None, then: None });
+                records.entry(key).or_insert(self.kept(known.sent, known.marks));
             }
         }
         let named = self.dated().filter(|(_, day)| has_come(*day)).map(|(key, _)| key);
