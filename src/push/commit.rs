@@ -152,8 +152,7 @@ impl Push<'_> {
         let memberships = change.job.part(Target::Membership);
         let mut refused = Vec::new();
         queue::briefs_but_waiting(self.store, &memberships, |brief| {
-            let is_theirs = brief.key.split_membership().is_some_and(|(member, _)| member == change.key);
-            if is_theirs && matches!(brief.state, State::Parked { .. }) {
+            if brief.key.is_about(&memberships, &change.key) && matches!(brief.state, State::Parked { .. }) {
                 refused.push(brief.key);
             }
         })?;

@@ -54,10 +54,15 @@ impl Key {
         Self::new(&text).zip(Self::new(organization))
     }
 
+    /// The key of the member, where it is that of a membership.
+    pub fn member(&self) -> Option<Self> {
+        self.split_membership().map(|(member, _)| member)
+    }
+
     /// Whether this record of `job` is that of `person`, or a membership of theirs.
     pub fn is_about(&self, job: &JobName, person: &Self) -> bool {
         match job.part_of() {
-            Some(Target::Membership) => self.split_membership().is_some_and(|(member, _)| member == *person),
+            Some(Target::Membership) => self.member().is_some_and(|member| member == *person),
             _ => self == person,
         }
     }

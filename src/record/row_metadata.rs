@@ -31,6 +31,11 @@ pub(crate) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl RowMetadata {
+    /// Whether the last day that it names has passed on a day.
+    pub fn is_over(&self, on: Option<Day>) -> bool {
+        self.due.zip(on).is_some_and(|(due, on)| on >= due)
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         is_default(self)

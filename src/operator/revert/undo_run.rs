@@ -176,9 +176,7 @@ fn judged(
     let ground = RevertContext { job, store, mirror, mapped: &mapped, protection: &protection };
     let (mut changes, mut untouched) = (Vec::new(), Vec::new());
     let takebacks = InverseChange::of(&story.changes);
-    let member = |key: &Key| {
-        key.split_membership().filter(|_| job.mapping.target == Target::Membership).map(|(member, _)| member)
-    };
+    let member = |key: &Key| key.member().filter(|_| job.mapping.target == Target::Membership);
     let moved: BTreeSet<Key> =
         takebacks.iter().filter(|(_, takeback)| takeback.removed).filter_map(|(key, _)| member(key)).collect();
     for (key, takeback) in &takebacks {

@@ -65,7 +65,7 @@ pub(crate) struct CollectedRows {
 #[derive(Default)]
 pub(crate) struct LaterRecords {
     /// Records of this file that count from a later day on.
-    pub(crate) begun: Vec<(Key, KeptRecord)>,
+    pub(crate) begun: BTreeMap<Key, KeptRecord>,
     /// Keys of which something is kept that this read took up, or this file replaced.
     pub(crate) ended: BTreeSet<Key>,
     /// Known keys whose row in this file can't be used: it may be what takes back the day that an earlier one named.
@@ -99,17 +99,16 @@ impl CollectedRows {
         index: &Index,
         spill: &ChangeSpill,
     ) -> Result<(), spool::Error> {
-        let member = |pair: &Key| pair.split_membership().map(|(member, _)| member);
-        let is_unusable = |pair: &Key| member(pair).is_some_and(|member| unusable.contains(&member));
+        let is_unusable = |pair: &Key| pair.member().is_some_and(|member| unusable.contains(&member));
         let mut unsure = unusable.clone();
         unsure.extend(self.rejected.iter().filter_map(|rejected| match &rejected.key {
-            Some(pair) => member(pair),
+            Some(pair) => pair.member(),
             None => rejected.line.and_then(&of_line),
         }));
         if unsure.is_empty() {
             return Ok(());
         }
-        let is_unsure = |pair: &Key| member(pair).is_some_and(|member| unsure.contains(&member));
+        let is_unsure = |pair: &Key| pair.member().is_some_and(|member| unsure.contains(&member));
         let mut kept = Vec::new();
         for one in std::mem::take(&mut self.candidates) {
             let is_dated = || index.by_key(one.key.as_str()).is_some() && self.due(&one).is_some();
@@ -121,7 +120,7 @@ impl CollectedRows {
         self.candidates = kept;
         self.left.retain(|pair, _| !is_unsure(pair));
         let early: BTreeSet<Key> = self.early_keys().filter(|pair| is_unusable(pair)).cloned().collect();
-        self.later.begun.retain(|(pair, _)| !early.contains(pair));
+        self.later.begun.retain(|pair, _| !early.contains(pair));
         self.later.ended.retain(|pair| !early.contains(pair));
         self.early.retain(|(_, pair, _)| !early.contains(pair));
         let dated = (0..index.len()).map(|at| index.entry(at)).filter(|entry| entry.due.is_some());
@@ -322,8 +321,8 @@ impl<'a> Collector<'a> {
             // No later file says it again.
             match *later {
                 Mapped::Record(record) => {
-                    let (mapping, fields, from) = (self.mapping.clone(), record.fields, due.and_then(Day::of));
-                    let record = KeptRecord { mapping, fields, marks: marks.clone(), from, then: None };
+                    let from = due.and_then(Day::of);
+                    let record = KeptRecord { from, ..self.kept(record.fields, marks.clone()) };
                     self.begun.entry(key.clone()).or_default().push((line, record));
                 }
                 Mapped::Rejected(rejected) => {
@@ -372,7 +371,7 @@ impl<'a> Collector<'a> {
 
     /// Holds rows of one key against each other (law 8).
     pub(crate) fn resolve_duplicates(mut self, store: &Store) -> Result<CollectedRows, Error> {
-        let Self { job, index, spill, .. } = self;
+        let index = self.index;
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded)?;
         let statements = self.left.len() as u64;
@@ -380,6 +379,51 @@ impl<'a> Collector<'a> {
         // The reader counts its own rejected rows among its reasons.
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
         let spoilt: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
+        let kept = self.settle_rows(&spoilt, &mut strays, store)?;
+        strays.shared.extend(self.at_odds(&kept, store)?);
+        strays.unknown.retain(|key| !strays.shared.contains(key));
+        for key in
+            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
+        {
+            if let Some(at) = index.by_key(key.as_str()) {
+                self.present.mark(at);
+            }
+            self.left.remove(key);
+        }
+        // Who is not to be there yet is not gone; who was there and is gone in between is.
+        let early = self.early.iter().filter(|key| !self.left.contains_key(*key));
+        for at in early.filter_map(|key| index.by_key(key.as_str())) {
+            self.present.mark(at);
+        }
+        let lines = &self.lines;
+        let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
+        self.left.retain(|key, _| index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
+        Ok(CollectedRows {
+            read,
+            candidates: kept,
+            left: self.left,
+            rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
+            statements,
+            present: self.present,
+            unchanged,
+            strays,
+            lines: self.lines,
+            early: self.early_rows,
+            earlier: self.earlier,
+            later: self.later,
+            copies: self.copies,
+            rare: self.rare,
+        })
+    }
+
+    /// The row of each key that counts today; of the keys in `spoilt`, a row can't be used.
+    fn settle_rows(
+        &mut self,
+        spoilt: &BTreeSet<Key>,
+        strays: &mut StrayRows,
+        store: &Store,
+    ) -> Result<Vec<Candidate>, Error> {
+        let Self { job, index, spill, .. } = *self;
         self.candidates.sort_unstable_by(|one, other| (&one.key, one.place).cmp(&(&other.key, other.place)));
         let mut kept: Vec<Candidate> = Vec::new();
         let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
@@ -427,40 +471,7 @@ impl<'a> Collector<'a> {
             }
             unchanged.into_iter().for_each(|at| self.lines[at] = 0);
         }
-        strays.shared.extend(self.at_odds(&kept, store)?);
-        strays.unknown.retain(|key| !strays.shared.contains(key));
-        for key in
-            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
-        {
-            if let Some(at) = index.by_key(key.as_str()) {
-                self.present.mark(at);
-            }
-            self.left.remove(key);
-        }
-        // Who is not to be there yet is not gone; who was there and is gone in between is.
-        let early = self.early.iter().filter(|key| !self.left.contains_key(*key));
-        for at in early.filter_map(|key| index.by_key(key.as_str())) {
-            self.present.mark(at);
-        }
-        let lines = &self.lines;
-        let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
-        self.left.retain(|key, _| index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
-        Ok(CollectedRows {
-            read,
-            candidates: kept,
-            left: self.left,
-            rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
-            statements,
-            present: self.present,
-            unchanged,
-            strays,
-            lines: self.lines,
-            early: self.early_rows,
-            earlier: self.earlier,
-            later: self.later,
-            copies: self.copies,
-            rare: self.rare,
-        })
+        Ok(kept)
     }
 
     /// The rejected rows that may be anybody's, as far as each tells by itself: its key can't be read, is not known to

@@ -190,8 +190,8 @@ impl Commit<'_> {
 
     /// Whether the last day of someone who was to come has passed. Who is a member leaves with the last membership.
     fn is_over(&self, change: &Change) -> bool {
-        let has_come = change.marks.due.zip(self.plan.updates.today).is_some_and(|(due, today)| today >= due);
-        has_come && change.wish.action == Action::Create && change.undo.is_none() && self.job.memberships.is_none()
+        let is_over = change.marks.is_over(self.plan.updates.today);
+        is_over && change.wish.action == Action::Create && change.undo.is_none() && self.job.memberships.is_none()
     }
 
     /// Puts what is wanted into the queue, and returns all of it that is to be sent.
@@ -285,18 +285,18 @@ impl Commit<'_> {
         Ok(waits)
     }
 
-    /// The records that waited for another one and are on their way no more: they are done.
+    /// The records of a job of changes that waited for another one and are on their way no more: they are done.
     fn moot_waits(&self) -> Result<BTreeSet<Key>, Error> {
-        let mut waited = BTreeSet::new();
-        held::HELD.each(self.store, &self.job.name, |key, held| {
-            waited.extend(held.reason.awaits_another().then_some(key));
-        })?;
-        let mut open = Vec::new();
-        for key in &waited {
-            open.extend(queue::get(self.store, &self.job.name, key)?.map(|change| change.key));
+        let mut waited = Vec::new();
+        if self.job.mode == Mode::Changes {
+            held::HELD.each(self.store, &self.job.name, |key, held| {
+                waited.extend(held.reason.awaits_another().then_some(key));
+            })?;
         }
-        open.iter().for_each(|key| _ = waited.remove(key));
-        Ok(waited)
+        let open = queue::of(self.store, &self.job.name, &waited)?;
+        let mut moot: BTreeSet<Key> = waited.into_iter().collect();
+        open.iter().for_each(|change| _ = moot.remove(&change.key));
+        Ok(moot)
     }
 
     /// Keeps what files of changes said that counts another time.
@@ -305,17 +305,16 @@ impl Commit<'_> {
         for key in &updates.later_ended {
             LATER.remove(batch, job, key);
         }
-        let mut later: BTreeMap<&Key, KeptRecord> =
-            updates.later.iter().map(|(key, kept)| (key, kept.clone())).collect();
+        let mut later = updates.later.clone();
         for key in updates.to_mend.iter().filter(|key| self.filter.has(key)) {
             if let Some(record) = KeptRecord::of(key, self.plan)? {
                 let before = LATER.get(self.store, job, key)?.filter(|_| !updates.later_ended.contains(key));
                 let next = later.remove(key).map(Box::new).or_else(|| before?.dated_part());
-                later.insert(key, KeptRecord { then: next, ..record });
+                later.insert(key.clone(), KeptRecord { then: next, ..record });
             }
         }
         for (key, record) in later {
-            LATER.put(batch, job, key, &record);
+            LATER.put(batch, job, &key, &record);
         }
         Ok(())
     }

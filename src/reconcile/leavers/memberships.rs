@@ -172,13 +172,13 @@ pub(crate) fn still_joined(
 ) -> Result<BTreeSet<Key>, Error> {
     let of_list = |_: &&Job| job.mode == Mode::Full && !left.is_empty();
     let Some(memberships) = job.memberships.as_deref().filter(of_list) else { return Ok(BTreeSet::new()) };
-    let is_left = |pair: &Key| member_of(pair).is_some_and(|member| left.contains_key(&member));
+    let is_left = |pair: &Key| pair.member().is_some_and(|member| left.contains_key(&member));
     let open = OpenPairs::load(context, memberships)?;
-    if !open.standing.iter().any(is_left) {
+    if !open.standing().any(is_left) {
         return Ok(BTreeSet::new());
     }
     let (_, standing) = read_pairs(context, memberships, &open)?;
-    Ok(standing.iter().filter(|pair| is_left(pair)).filter_map(member_of).collect())
+    Ok(standing.iter().filter(|pair| is_left(pair)).filter_map(Key::member).collect())
 }
 
 /// What the pairs of a job of changes come to today; none where it has none.
@@ -186,13 +186,13 @@ pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePa
     let Some(memberships) = job.memberships.as_deref().filter(|_| job.mode == Mode::Changes) else { return Ok(None) };
     let open = OpenPairs::load(context, memberships)?;
     let (read, standing) = read_pairs(context, memberships, &open)?;
-    let standing: BTreeSet<Key> = standing.iter().filter_map(member_of).collect();
+    let standing: BTreeSet<Key> = standing.iter().filter_map(Key::member).collect();
     let over = read.left.iter().filter(|(_, statement)| statement.line == 0);
-    let ended = over.filter_map(|(pair, _)| member_of(pair)).collect();
+    let ended = over.filter_map(|(pair, _)| pair.member()).collect();
     let mut without: BTreeSet<Key> =
-        read.left.keys().chain(&open.ending).chain(read.early_keys()).filter_map(member_of).collect();
+        read.left.keys().chain(&open.ending).chain(read.early_keys()).filter_map(Key::member).collect();
     LATER.each_id(context.store, &memberships.name, |pair| {
-        without.extend(member_of(&pair));
+        without.extend(pair.member());
         Ok(())
     })?;
     without.retain(|member| !standing.contains(member));
@@ -200,38 +200,40 @@ pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePa
 }
 
 /// The pairs of members and organizations before a read.
+#[derive(Default)]
 struct OpenPairs {
-    /// Those that are known, or begin once they are decided on or sent.
-    standing: BTreeSet<Key>,
-    /// Those of them that are known.
     known: BTreeSet<Key>,
-    /// Those that end once they are decided on or sent.
+    /// Those that begin once they are decided on or sent.
+    begun: BTreeSet<Key>,
+    /// Those that end once they are sent.
     ending: BTreeSet<Key>,
 }
 
 impl OpenPairs {
     fn load(context: &Context<'_>, memberships: &Job) -> Result<Self, Error> {
         let (store, name) = (context.store, &memberships.name);
-        let (mut ending, mut standing, mut known) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
-        let mut sort = |pair: Key, action: Option<Action>| match action {
-            Some(Action::Delete) => _ = ending.insert(pair),
-            Some(Action::Create) => _ = standing.insert(pair),
-            Some(Action::Update) | None => {}
-        };
+        let mut open = Self::default();
         // What is held to end is not decided on, and a read that still says so says it.
-        HELD.each(store, name, |pair, held| sort(pair, held.action.filter(|action| *action == Action::Create)))?;
+        HELD.each(store, name, |pair, held| {
+            open.begun.extend(held.action.filter(|action| *action == Action::Create).map(|_| pair));
+        })?;
         let today = Day::of(memberships.day(context.now_for_leavers()));
-        queue::each(store, name, |change| {
-            let is_over = change.marks.due.zip(today).is_some_and(|(due, today)| today >= due);
-            sort(change.key, Some(if is_over { Action::Delete } else { change.wish.action }));
+        queue::each(store, name, |change| match change.wish.action {
+            _ if change.marks.is_over(today) => _ = open.ending.insert(change.key),
+            Action::Delete => _ = open.ending.insert(change.key),
+            Action::Create => _ = open.begun.insert(change.key),
+            Action::Update => {}
         })?;
         SYNCED.each_id(store, name, |pair| {
-            known.insert(pair);
+            open.known.insert(pair);
             Ok(())
         })?;
-        standing.extend(known.iter().cloned());
-        standing.retain(|pair| !ending.contains(pair));
-        Ok(Self { standing, known, ending })
+        Ok(open)
+    }
+
+    /// Those that are, or begin.
+    fn standing(&self) -> impl Iterator<Item = &Key> {
+        self.known.union(&self.begun).filter(|pair| !self.ending.contains(*pair))
     }
 }
 
@@ -251,7 +253,7 @@ fn read_pairs(
         .resolve_duplicates(store)?;
     let early: BTreeSet<&Key> = read.early_keys().filter(|pair| !open.known.contains(*pair)).collect();
     let stands = |pair: &&Key| !read.left.contains_key(*pair) && !early.contains(*pair);
-    let mut standing: BTreeSet<Key> = open.standing.iter().filter(stands).cloned().collect();
+    let mut standing: BTreeSet<Key> = open.standing().filter(stands).cloned().collect();
     standing.extend(read.candidates.iter().map(|one| one.key.clone()).chain(read.unchanged_keys(&index)));
     // Its end was rejected.
     for (pair, verdict) in verdicts(store, name)? {
@@ -261,8 +263,4 @@ fn read_pairs(
         }
     }
     Ok((read, standing))
-}
-
-fn member_of(pair: &Key) -> Option<Key> {
-    pair.split_membership().map(|(member, _)| member)
 }

@@ -72,7 +72,7 @@ impl NewMemberships {
             }
         }
         let unknown = unusable.into_iter().filter(|key| index.by_key(key.as_str()).is_none());
-        let unsure = unknown.filter_map(|key| key.split_membership()).map(|(member, _)| member).collect();
+        let unsure = unknown.filter_map(Key::member).collect();
         Ok(Self { begun, unsure })
     }
 

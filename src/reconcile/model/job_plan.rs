@@ -189,7 +189,7 @@ impl fmt::Display for Block {
                 "min_records: the source holds {records} records and at least {least} are expected; nothing is taken from it"
             ),
             Self::OfAnotherTarget { before, now, people } => {
-                let people = counted(usize::try_from(*people).unwrap_or(usize::MAX), "record", "records");
+                let people = counted(people, "record", "records");
                 let (before, now) = (before.name(), now.name());
                 write!(
                     f,

@@ -69,7 +69,7 @@ pub(crate) struct StateUpdates {
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(crate) judged_all: bool,
     /// What files of changes said that counts from a later day on, and whose of that counts no more.
-    pub(crate) later: Vec<(Key, KeptRecord)>,
+    pub(crate) later: BTreeMap<Key, KeptRecord>,
     pub(crate) later_ended: BTreeSet<Key>,
     /// Keys whose row in a file of changes can't be used: the day that an earlier one named does not count any more.
     pub(crate) undue: BTreeSet<Key>,

@@ -279,19 +279,20 @@ impl<'a> Inputs<'a> {
 
     /// Takes out of `changes` what earlier files of changes said and what only a decision releases.
     fn held_before(&self, changes: &mut Vec<Outline>) -> Result<Vec<Held<Outline>>, Error> {
-        let mut lasting = Vec::new();
-        let left = self.rows.left.iter().filter(|(_, statement)| statement.line == 0).map(|(key, _)| key);
-        let is_of_changes = self.job().mode == Mode::Changes;
-        for key in self.rows.earlier.iter().chain(left).filter(|_| is_of_changes) {
-            let held = HELD.get(self.store(), &self.job().name, key)?;
-            lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held.reason)));
+        let mut lasting = BTreeMap::new();
+        if self.job().mode == Mode::Changes {
+            let left = self.rows.left.iter().filter(|(_, statement)| statement.line == 0).map(|(key, _)| key);
+            for key in self.rows.earlier.iter().chain(left) {
+                let held = HELD.get(self.store(), &self.job().name, key)?;
+                lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held.reason)));
+            }
         }
-        let lasting: BTreeMap<&Key, HoldReason> = lasting.into_iter().collect();
         let before = changes.extract_if(.., |change| lasting.contains_key(&change.key));
-        Ok(before
-            .map(|change| (lasting[&change.key].clone(), change))
-            .map(|(reason, change)| Held::change(change, &reason))
-            .collect())
+        let held = |change: Outline| {
+            let reason: &HoldReason = &lasting[&change.key];
+            Held::change(change, reason)
+        };
+        Ok(before.map(held).collect())
     }
 
     /// Changes that wait for a reason of their own.

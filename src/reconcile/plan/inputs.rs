@@ -95,8 +95,10 @@ impl<'a> Inputs<'a> {
                 .into_iter()
                 .flat_map(|own| own.results.doubts.rejected.keys().filter(|key| is_for_good(own, key)).cloned());
             let unusable: BTreeSet<Key> = unusable.collect();
-            let of_line =
-                |line: u64| own?.rest.rows.iter().find(|row| row.0 == line).map(|(_, member, _)| member.clone());
+            let of_line = |line: u64| {
+                let rows = &own?.rest.rows;
+                rows.binary_search_by_key(&line, |row| row.0).ok().map(|at| rows[at].1.clone())
+            };
             rows.drop_halves(&unusable, of_line, &index, &spill)?;
         }
         let lag = state.shown.judge(&mut rows, &index);
@@ -375,13 +377,11 @@ fn lost(
     for key in (0..index.len()).filter(has_moved).filter_map(|at| Key::new(index.entry(at).key)) {
         let known = SyncedRecord::get(store, &job.name, &key)?.filter(|known| known.stays() && !known.borrowed);
         let Some(known) = known.filter(|known| !known.sent.is_empty()) else { continue };
+        if mirror.person(store, &known)?.is_some() {
+            continue;
+        }
         // What is on its way is newer than what was confirmed.
-        let is_queued = || {
-            Ok::<_, store::Error>(
-                queue::get(store, &job.name, &key)?.is_some_and(|change| change.wish.action == Action::Create),
-            )
-        };
-        if mirror.person(store, &known)?.is_none() && !is_queued()? {
+        if queue::get(store, &job.name, &key)?.is_none_or(|change| change.wish.action != Action::Create) {
             lost.insert(key, known);
         }
     }

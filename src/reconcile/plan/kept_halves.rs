@@ -74,7 +74,7 @@ fn keep_half(
     spans: &BTreeMap<Key, Span>,
     ended: &BTreeSet<Key>,
 ) -> Result<(), Error> {
-    let mut begun: BTreeMap<Key, KeptRecord> = std::mem::take(&mut draft.rest.updates.later).into_iter().collect();
+    let mut begun = std::mem::take(&mut draft.rest.updates.later);
     for (key, span) in spans {
         let record = match begun.remove(key) {
             Some(record) => Some(record),
@@ -87,7 +87,7 @@ fn keep_half(
         let Some(mut record) = record else { continue };
         (record.from, record.marks.due, record.then) = (span.from, span.due, None);
         draft.rest.updates.later_ended.remove(key);
-        draft.rest.updates.later.push((key.clone(), record));
+        draft.rest.updates.later.insert(key.clone(), record);
     }
     draft.rest.updates.later.extend(begun);
     for key in ended.iter().filter(|key| !spans.contains_key(key)) {

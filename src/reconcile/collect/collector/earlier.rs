@@ -54,7 +54,7 @@ impl Collector<'_> {
             let turns =
                 if is_preferred && !compete(&records) { timeline(&records, Day::of(self.today)) } else { records };
             if let Some(record) = KeptRecord::in_turn(turns) {
-                self.later.begun.push((key, record));
+                self.later.begun.insert(key, record);
             } else if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
                 let due = rows.iter().map(|(_, record)| record.marks.due).max_by_key(|due| lasts(*due));
                 let first = rows.into_iter().map(|(_, record)| record).min_by_key(|record| record.from);
@@ -80,7 +80,7 @@ impl Collector<'_> {
         let today = Day::of(self.today);
         let has_come = |day: Day| today.is_some_and(|today| today >= day);
         let is_moot = self.pairs.is_some_and(|pairs| pairs.stands(key) == Some(false));
-        if is_moot || !record.from.is_none_or(has_come) || record.marks.due.is_some_and(has_come) {
+        if is_moot || !record.from.is_none_or(has_come) || record.marks.is_over(today) {
             self.later.ended.remove(key);
             return Ok(());
         }
@@ -131,8 +131,7 @@ impl Collector<'_> {
         if rows.is_empty() {
             return;
         }
-        let at = self.later.begun.iter().position(|(begun, _)| begun == key);
-        let mut begun = at.map(|at| self.later.begun.remove(at).1);
+        let mut begun = self.later.begun.remove(key);
         while let Some(mut record) = begun {
             begun = record.then.take().map(|then| *then);
             rows.push(record);
@@ -187,7 +186,7 @@ impl Collector<'_> {
     }
 
     /// A record that counts now, by the mapping of today.
-    fn kept(&self, fields: Values, marks: RowMetadata) -> KeptRecord {
+    pub(super) fn kept(&self, fields: Values, marks: RowMetadata) -> KeptRecord {
         KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None }
     }
 
@@ -250,7 +249,7 @@ impl Collector<'_> {
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
-            if record.marks.due.is_some_and(has_come) && stands(&key) != Some(true) {
+            if record.marks.is_over(today) && stands(&key) != Some(true) {
                 self.left.insert(key, Statement::of_earlier());
                 continue;
             }
