@@ -30,6 +30,7 @@ pub struct Bound<'m> {
     slots: Arc<Slots>,
     key: Slot<'m>,
     include: Option<Slot<'m>>,
+    names_leavers: bool,
     marks: Vec<(Mark, Slot<'m>)>,
     fields: Vec<(&'m Field, Reach, Slot<'m>)>,
     prefix: &'static str,
@@ -100,7 +101,7 @@ pub enum Mapped {
     Record(Record),
     /// `include` gave false, and this is whose row it was.
     Left(Key),
-    /// `include` gave false for a row without a readable key.
+    /// It says nothing today: `include` gave false for a row without a readable key, or its first day is still to come.
     Dropped,
     /// The row cannot be used; its key is there where it could be read.
     Rejected(Rejected),
@@ -155,6 +156,7 @@ impl<'m> Bound<'m> {
         Ok(Self {
             slots,
             prefix: mapping.prefix,
+            names_leavers: mapping.names_leavers,
             on_bad_value: mapping.on_bad_value,
             photo_cells: mapping.photo_cells,
             lost: 0,
@@ -185,9 +187,9 @@ impl<'m> Bound<'m> {
         let key = self.key(&seen);
         let mapped = match (included, key) {
             (Ok(false), Ok(key)) => Mapped::Left(key),
-            (Ok(false), Err(_)) => Mapped::Dropped,
+            (Ok(false), Err(_)) if !self.names_leavers => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
-            (Ok(true), Err((name, reason))) => {
+            (Ok(_), Err((name, reason))) => {
                 reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason)
             }
             (Ok(true), Ok(key)) if row.fault().is_some() => {

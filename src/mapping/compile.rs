@@ -31,6 +31,7 @@ pub struct Mapping {
     pub(super) environment: Environment<'static>,
     pub(super) key: Compiled,
     pub(super) include: Option<Compiled>,
+    pub(super) names_leavers: bool,
     pub(super) marks: Vec<(Mark, Compiled)>,
     /// With what a bad value of each concerns.
     pub(super) fields: Vec<(Field, Reach, Compiled)>,
@@ -166,6 +167,7 @@ impl Mapping {
         let wanted = RequiredColumns { photos: own, keys, ..wanted(options, all) };
         Self {
             environment,
+            names_leavers: options.names_leavers,
             on_bad_value: options.on_bad_value,
             prefix: options.prefix,
             digest: digest(options),

@@ -79,6 +79,8 @@ pub struct Options {
     pub joined: Option<String>,
     /// Must give true or false; a row with false is dropped.
     pub include: Option<String>,
+    /// Whether a row with false says that someone has left, as in files of changes: without a readable key it is rejected.
+    pub names_leavers: bool,
     /// Gives the first day on which a row counts, or nothing.
     pub active_from: Option<String>,
     /// Gives the last day on which a row counts, or nothing.
@@ -123,6 +125,7 @@ impl Options {
             key: key.to_owned(),
             joined: None,
             include: None,
+            names_leavers: false,
             active_from: None,
             active_until: None,
             prefer: None,

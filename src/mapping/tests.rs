@@ -308,6 +308,16 @@ fn a_field_that_is_made_of_one_column_has_its_heading() {
 }
 
 #[test]
+fn in_files_of_changes_a_leaver_without_a_key_is_not_passed_over() {
+    let mut cells = CELLS;
+    (cells[0], cells[4]) = ("", "Terminated");
+    for (names_leavers, is_rejected) in [(false, false), (true, true)] {
+        let options = Options { include: Some("{{ status != 'Terminated' }}".into()), names_leavers, ..options(&[]) };
+        assert_eq!(matches!(map_cells(&options, &cells), Mapped::Rejected(_)), is_rejected);
+    }
+}
+
+#[test]
 fn law_1_include_comes_before_the_key() {
     let rejected = |key: &str, field: &str, value: Option<&str>, reason: RowDefect| {
         Mapped::Rejected(crate::record::Rejected {

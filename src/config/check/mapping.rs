@@ -54,6 +54,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         key: key.unwrap_or_default().to_owned(),
         joined: None,
         include: given("include"),
+        names_leavers: source.text("mode") == Some("changes"),
         active_from: given("active_from"),
         active_until: given("active_until"),
         prefer: given("prefer"),

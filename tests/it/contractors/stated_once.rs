@@ -493,6 +493,7 @@ mod halves {
             (Some(over), vec!["Bolt,,xx,"]),
             (None, vec![gone, ",,,"]),
             (None, vec![ends, ",,,"]),
+            (None, vec![",gone,,"]),
             (None, vec!["Bolt,,,", "Crow,,,xx"]),
         ] {
             let mut site = Site::new(&["Acme,,,"]);

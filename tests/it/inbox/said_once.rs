@@ -294,6 +294,19 @@ fn law_8_rows_that_begin_later_and_differ_are_both_rejected() {
 }
 
 #[test]
+fn law_8_a_leaver_without_a_number_is_not_passed_over_and_the_others_leave() {
+    let clock = clock();
+    let world = world_at(&clock, "include = \"{{ title != 'left' }}\"\n", "");
+    let rows: Vec<_> = (1..5).map(|number| dated(number, "Clerk", ",")).collect();
+    assert_eq!(arrives(&world, &clock, "a.csv", &rows), (4, 0, 0));
+    let unnamed = dated(2, "left", ",").replace("P00002", "");
+    Inbox(&world).drop("b.csv", HEADER.to_owned() + &unnamed + &dated(1, "left", ","));
+    let report = world.sync_at(&clock);
+    assert_eq!((report.counts.rejected, report.counts.deleted), (1, 1));
+    assert_eq!(world.keys(), ["P00002", "P00003", "P00004"]);
+}
+
+#[test]
 fn a_removal_that_waits_ends_by_a_row_that_can_t_be_used_though_the_file_has_no_other() {
     let clock = clock();
     let world = four_clerks_at(&clock);
