@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use serde::{Deserialize, Serialize};
 use smol_str::SmolStr;
 
 use super::account::Account;
@@ -205,6 +206,11 @@ impl Job {
         self.mapping.target == Target::Organization && self.name != self.name.root()
     }
 
+    /// Whether its source is files of changes: a run of a job with lists of everyone that reads no file is none over such.
+    pub fn reads_changes(&self) -> bool {
+        self.mode == Mode::Changes && self.inbox.as_ref().is_none_or(|inbox| inbox.reads != inbox::Reads::Nothing)
+    }
+
     /// Whether a run reads a file of changes that may be older than the last one.
     pub fn reads_older_changes(&self) -> bool {
         self.mode == Mode::Changes && self.inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some())
@@ -225,7 +231,8 @@ impl Job {
 }
 
 /// What absence from a file means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Mode {
     /// The file is the whole population: who is missing is gone.
     #[default]

@@ -12,7 +12,7 @@ use super::scheduler::{ClockReading, Ended, SLEEP_MAX, Scheduler, Timed, covered
 use super::shutdown::{CancelToken, GRACE};
 use super::state::{DaemonState, LoopEvent, NextRun, Said, Setup};
 use crate::config::Job;
-use crate::queue::{self, State};
+use crate::queue;
 use crate::reconcile::JobState;
 use crate::record::{JobName, reveal};
 use crate::store::{self, Store};
@@ -39,7 +39,7 @@ pub(super) fn timed(setup: &Setup, store: &Store, now: ClockReading) -> Result<V
         }
         let mut is_open = false;
         for part in job.parts() {
-            queue::briefs(store, &part.name, |change| is_open |= !matches!(change.state, State::Parked { .. }))?;
+            queue::briefs(store, &part.name, |change| is_open |= !change.state.is_parked())?;
         }
         Ok(Timed::new(job, served).going_on(is_open))
     };

@@ -62,6 +62,11 @@ impl Mirror {
         }
     }
 
+    /// Whether it has a field of each entity.
+    pub fn keeps(&self, field: &str) -> bool {
+        self.fields.contains(field)
+    }
+
     /// Whether lists show a field, by the service's name.
     pub fn shows_in_lists(&self, name: &str) -> bool {
         self.last.listed.contains(name)

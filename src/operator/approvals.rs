@@ -231,7 +231,8 @@ fn decide_part(
         // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped.
         if !(is_rejected && change.undo.is_some()) {
             let id = change.change.as_ref().and_then(|wish| wish.id);
-            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, question };
+            let due = change.marks.due;
+            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, due, question };
             queue::DECISIONS.put(&mut batch, job, key, &decided);
         }
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {

@@ -45,7 +45,7 @@ fn of_part(store: &Store, job: &JobName) -> Result<Vec<QueuedChange>, store::Err
 
 /// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
 pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
-    let is_parked = |waiting: &QueuedChange| matches!(waiting.change.state, State::Parked { .. });
+    let is_parked = |waiting: &QueuedChange| waiting.change.state.is_parked();
     let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
     decide(store, clock, &chosen, "retried", |batch, waiting| {
         queue::put(batch, &Change { state: State::Waiting, ..waiting.change.clone() });
@@ -66,7 +66,8 @@ pub fn discard(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) ->
             HELD.remove(batch, job, key);
         } else {
             let wish = &waiting.change.wish;
-            let decided = Decided { id: wish.id, ..Decided::rejected(wish.digest()) };
+            let due = waiting.change.marks.due;
+            let decided = Decided { id: wish.id, due, ..Decided::rejected(wish.digest()) };
             queue::DECISIONS.put(batch, job, key, &decided);
         }
     })

@@ -166,11 +166,14 @@ fn keep_states(
         states.entry(job).or_default().partly_decided = true;
     }
     for part in config.parts() {
-        let Some(JobState { found, mut inbox, copies, copies_read, .. }) = old.meta(MetaKey::Job(&part.name))? else {
+        let Some(JobState { found, mut inbox, copies, copies_read, mapping, protects, .. }) =
+            old.meta(MetaKey::Job(&part.name))?
+        else {
             continue;
         };
         let state = states.entry(&part.name).or_default();
-        (state.copies, state.copies_read) = (copies, copies_read);
+        // What another mapping alters is held as before.
+        (state.copies, state.copies_read, state.mapping, state.protects) = (copies, copies_read, mapping, protects);
         if part.inbox.is_none() {
             continue;
         }

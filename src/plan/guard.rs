@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::hold_reason::Leaving;
 use super::options::{Limit, Limits, Writes};
 use super::{Change, Held, HoldReason, Judged};
-use crate::record::{Action, Key, RemoteId, is_default};
+use crate::record::{Action, Day, Key, RemoteId, is_default};
 
 /// What the limits are measured against.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,6 +48,9 @@ pub struct Decided {
     /// How many copies of the state had been laid back by then: an approval in a later copy is one of another time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
+    /// From which day on the row says nothing any more that was decided on, where it named a last day.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<Day>,
     /// The question that was answered by a rejection: the person that it names may be that of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<HoldReason>,
@@ -63,6 +66,11 @@ pub struct RemoteDigest {
 }
 
 impl Decided {
+    /// Whether it was rejected, by a row that still counts on a day.
+    pub fn is_rejected(&self, on: Option<Day>) -> bool {
+        matches!(self.verdict, Verdict::Rejected(_)) && self.due.zip(on).is_none_or(|(due, on)| on < due)
+    }
+
     /// Rejects a wish.
     pub fn rejected(wish: u64) -> Self {
         Self {
@@ -72,6 +80,7 @@ impl Decided {
             id: None,
             is_answer: false,
             copies: 0,
+            due: None,
             question: None,
         }
     }

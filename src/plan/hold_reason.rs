@@ -90,7 +90,7 @@ pub enum HoldReason {
     #[error("this new record has name and email of the {one} with id {id}; approve it if they are the same {one}")]
     SameNameAndEmail { one: String, id: RemoteId },
     #[error(
-        "this new record has the {field} of the {one} with id {id}, whose key {key} is gone from the source; approve it if \
+        "this new record has the {field} of the {one} with id {id}, whose key {key} no row of this read has; approve it if \
          they are the same person with a new key"
     )]
     NewKey { field: String, one: String, id: RemoteId, key: String },

@@ -41,7 +41,7 @@ pub use matching::{Match, Matcher, contradicted, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
 pub use outline::{Judged, Outline};
 pub use person::{is_another_person, is_named_alike};
-pub use protect::Protection;
+pub use protect::{ProtectedPerson, Protection};
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;
 pub use summary::ChangeSummary;

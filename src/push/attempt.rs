@@ -318,7 +318,9 @@ impl Push<'_> {
         // Independent of who released it, and when: the list may have grown since, or the person got that email.
         let is_protected = match &member {
             Some(member) => self.covers_member(change, known.as_ref(), &member.entity(&Elements::default()))?,
-            None => self.target.has_presence() && self.protection.covers(&change.key, known.as_ref(), &before),
+            None => {
+                self.target.has_presence() && self.protection.covers(self.target, &change.key, known.as_ref(), &before)
+            }
         };
         if is_protected {
             self.wait(change)?;

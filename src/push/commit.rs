@@ -152,7 +152,7 @@ impl Push<'_> {
         let memberships = change.job.part(Target::Membership);
         let mut refused = Vec::new();
         queue::briefs_but_waiting(self.store, &memberships, |brief| {
-            if brief.key.is_about(&memberships, &change.key) && matches!(brief.state, State::Parked { .. }) {
+            if brief.key.is_about(&memberships, &change.key) && brief.state.is_parked() {
                 refused.push(brief.key);
             }
         })?;

@@ -56,7 +56,7 @@ impl Push<'_> {
         let mut photos = Vec::new();
         queue::each(self.store, job, |change| {
             if let Some(mark) = change.only_photo()
-                && !matches!(change.state, State::Parked { .. })
+                && !change.state.is_parked()
                 && keys.binary_search(&change.key).is_ok()
             {
                 photos.push((change.ticket(), mark.to_owned()));

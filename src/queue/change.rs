@@ -33,6 +33,13 @@ pub enum State {
     },
 }
 
+impl State {
+    /// Whether it was refused for good: it is not sent again by itself.
+    pub fn is_parked(&self) -> bool {
+        matches!(self, Self::Parked { .. })
+    }
+}
+
 /// One change on its way: what is wanted for one key of one job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Change {

@@ -43,7 +43,7 @@ impl<'a> PushSession<'a> {
             run,
             audit: Audit::new(store.home()),
             fields: written(job, &rows::mapping(job)),
-            protection: protection(context),
+            protection: protection(context)?,
             presence,
             photos: SourcePhotos::new(context, job),
             unlooked,

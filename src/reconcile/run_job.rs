@@ -14,6 +14,7 @@ use super::commit::adopt::Adoption;
 use super::commit::enqueue::{commit, left_unknown, parked};
 use super::commit::index::{IndexUpdate, save_index};
 use super::commit::spoilt_rows::end_earlier;
+use super::dropped::last_file;
 use super::leavers::{job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
@@ -219,13 +220,15 @@ async fn commit_and_send(
     mirrors: &mut Mirrors,
 ) -> Result<Option<usize>, Error> {
     let store = context.store;
-    for run in &mut *parts {
+    // The job itself comes last: once it has run, a part that has not is new to it.
+    for run in parts.iter_mut().rev() {
         let PartRun { part, plan, narrow, .. } = run;
         let committed = commit(store, part, plan, narrow)?;
         (run.tickets, run.waits) = (committed.tickets, committed.waits);
         plan.notes.extend(committed.notes);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
             freshness::note(context, job, &plan.updates.content)?;
+            last_file::leave_inbox(store, job)?;
         }
     }
     for run in &mut *parts {

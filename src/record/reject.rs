@@ -22,6 +22,13 @@ pub struct Rejected {
     pub reason: RowDefect,
 }
 
+impl Rejected {
+    /// A row that can't be used for what is wrong with it as a whole.
+    pub fn whole(key: Key, line: Option<u64>, reason: RowDefect) -> Self {
+        Self { key: Some(key), line, field: None, value: None, reason }
+    }
+}
+
 /// What stands in a cell that can't be used. `Debug` hides it (law 11).
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CellValue(String);

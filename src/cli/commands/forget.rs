@@ -61,6 +61,10 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
         ui.line("their certificates are records of their own, and name them; to forget these too:");
         forgotten.certificates.iter().for_each(|key| ui.line(format!("  rosterd forget {:?}", sanitize(key.as_str()))));
     }
+    if !forgotten.others.is_empty() {
+        ui.line("the audit files have the same id under other keys too; where that was the same person, forget these as well:");
+        forgotten.others.iter().for_each(|key| ui.line(format!("  rosterd forget {:?}", sanitize(key.as_str()))));
+    }
     ui.line("who is still in the source is matched again by the next `rosterd sync`, as if seen for the first time");
     Ok(Exit::Done)
 }

@@ -13,6 +13,8 @@ pub struct Forgotten {
     pub ids: BTreeSet<RemoteId>,
     /// The keys of their certificates: those are forgotten by keys of their own.
     pub certificates: BTreeSet<Key>,
+    /// Other keys that the audit files have of these entities. An id may be another person's by now, so they are only named.
+    pub others: BTreeSet<Key>,
     /// How many rows of the state went.
     pub rows: u64,
     /// How many lines of the audit files went.

@@ -7,7 +7,7 @@ use super::forgotten::Forgotten;
 use super::{beside, inbox};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{self, Audit, AuditEvent, Decided};
+use crate::history::{self, Audit, AuditEvent, Changed, Decided};
 use crate::mirror;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::dropped::last_file;
@@ -23,8 +23,10 @@ pub fn forget(store: Store, clock: &Clock, jobs: &[Job], key: &Key) -> Result<Op
     let mut forgotten = Forgotten::default();
     let mut batch = Batch::default();
     rows(&store, key, &mut batch, &mut forgotten)?;
-    let ids = forgotten.ids.iter().copied().chain(earlier_ids(&store, key)?).collect();
+    let entities = entities(&store, key, &forgotten)?;
+    let ids = entities.iter().map(|(_, id)| *id).collect();
     forgotten.certificates = certificates(&store, jobs, &ids)?;
+    forgotten.others = other_keys(&store, key, &entities)?;
     for (target, id) in owned(&store, key, &forgotten)? {
         batch.erase_entity(target, id);
         // A listing of the whole fills the mirror again with those who are still there: one that lacks them would have
@@ -82,17 +84,37 @@ fn rows(store: &Store, key: &Key, batch: &mut Batch, forgotten: &mut Forgotten) 
     Ok(())
 }
 
-/// The ids that the audit files tell of: of someone who has left, the state knows none any more.
-fn earlier_ids(store: &Store, key: &Key) -> Result<BTreeSet<RemoteId>, ForgetError> {
-    let mut ids = BTreeSet::new();
+/// The entities that the key was, by job, also by the audit files: of someone who has left, the state knows none any more.
+fn entities(store: &Store, key: &Key, forgotten: &Forgotten) -> Result<BTreeSet<(JobName, RemoteId)>, ForgetError> {
+    let known = forgotten.jobs.iter().flat_map(|job| forgotten.ids.iter().map(|id| (job.clone(), *id)));
+    let mut entities: BTreeSet<(JobName, RemoteId)> = known.collect();
     let told = history::read(store.home(), |event| {
         if let AuditEvent::Change(changed) = event
             && changed.key.is_about(&changed.job, key)
         {
-            ids.extend(changed.id);
+            entities.extend(changed.id.map(|id| (changed.job, id)));
         }
     });
-    told.map(|_| ids).map_err(ForgetError::Audit)
+    told.map(|_| entities).map_err(ForgetError::Audit)
+}
+
+/// The other keys that these entities had by the audit files.
+fn other_keys(
+    store: &Store,
+    key: &Key,
+    entities: &BTreeSet<(JobName, RemoteId)>,
+) -> Result<BTreeSet<Key>, ForgetError> {
+    let mut others = BTreeSet::new();
+    let told = history::read(store.home(), |event| {
+        if let AuditEvent::Change(Changed { job, key: other, id: Some(id), .. }) = event
+            && !job.is_part()
+            && other != *key
+            && entities.contains(&(job, id))
+        {
+            others.insert(other);
+        }
+    });
+    told.map(|_| others).map_err(ForgetError::Audit)
 }
 
 /// The keys of the certificates that these people hold, which are records of their own.

@@ -101,7 +101,7 @@ impl InverseChange {
                 leave(None, "the API has no operation that removes an organization");
                 return Ok(None);
             }
-            if protection.covers(key, Some(&known), &entity) {
+            if protection.covers(job.mapping.target, key, Some(&known), &entity) {
                 leave(None, Protection::REASON);
                 return Ok(None);
             }

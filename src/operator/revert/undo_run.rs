@@ -172,7 +172,7 @@ fn judged(
     let mirror = mirrors.of(job.mapping.target);
     let mapping = rows::mapping(job);
     let mapped: Vec<Field> = mapping.fields().cloned().collect();
-    let protection = protection(context);
+    let protection = protection(context)?;
     let ground = RevertContext { job, store, mirror, mapped: &mapped, protection: &protection };
     let (mut changes, mut untouched) = (Vec::new(), Vec::new());
     let takebacks = InverseChange::of(&story.changes);

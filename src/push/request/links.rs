@@ -69,6 +69,6 @@ impl Push<'_> {
         let key = known.and_then(|known| known.sent.get(Target::MEMBER)?.as_text()).and_then(Key::new);
         let Some(key) = key else { return Ok(false) };
         let known = SyncedRecord::get(self.store, &change.job.root(), &key)?;
-        Ok(self.protection.covers(&key, known.as_ref(), member))
+        Ok(self.protection.covers(Target::Contractor, &key, known.as_ref(), member))
     }
 }

@@ -22,7 +22,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::kept_record::KeptRecord;
 use crate::reconcile::restored_state;
-use crate::record::{Day, Key, Rejected, RowDefect, Value, Values};
+use crate::record::{Day, Key, Rejected, RowDefect, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
 use crate::spool::{self, SpillOffset};
@@ -70,8 +70,12 @@ pub(crate) struct LaterRecords {
     pub(crate) ended: BTreeSet<Key>,
     /// Known keys whose row in this file can't be used: it may be what takes back the day that an earlier one named.
     pub(crate) undue: BTreeSet<Key>,
+    /// Keys of which this file has a row that can't be used, and their members.
+    pub(crate) spoilt: BTreeSet<Key>,
     /// How many can't be used, since they were read by another mapping.
     pub(crate) unusable: usize,
+    /// How many were to count from a later day on, and do not, since a list of everyone was read.
+    pub(crate) overtaken: usize,
 }
 
 impl CollectedRows {
@@ -109,22 +113,34 @@ impl CollectedRows {
             return Ok(());
         }
         let is_unsure = |pair: &Key| pair.member().is_some_and(|member| unsure.contains(&member));
+        let mut dropped: Vec<(u64, Key)> = Vec::new();
         let mut kept = Vec::new();
         for one in std::mem::take(&mut self.candidates) {
             let is_dated = || index.by_key(one.key.as_str()).is_some() && self.due(&one).is_some();
             let is_dropped = is_unusable(&one.key) || (is_unsure(&one.key) && is_dated());
-            if !is_dropped || one.line(spill)? == 0 {
-                kept.push(one);
+            match one.line(spill)? {
+                line if is_dropped && line > 0 => dropped.push((line, one.key)),
+                _ => kept.push(one),
             }
         }
         self.candidates = kept;
-        self.left.retain(|pair, _| !is_unsure(pair));
-        let early: BTreeSet<Key> = self.early_keys().filter(|pair| is_unusable(pair)).cloned().collect();
-        self.later.begun.retain(|pair, _| !early.contains(pair));
-        self.later.ended.retain(|pair| !early.contains(pair));
-        self.early.retain(|(_, pair, _)| !early.contains(pair));
+        let (left, stated) = std::mem::take(&mut self.left).into_iter().partition(|(pair, _)| is_unsure(pair));
+        self.left = stated;
+        dropped.extend(left.into_iter().map(|(pair, statement): (Key, Statement)| (statement.line, pair)));
+        let early = self.early.extract_if(.., |(_, pair, _)| is_unusable(pair));
+        dropped.extend(early.map(|(line, pair, _)| (line, pair)));
+        for (line, pair) in dropped {
+            self.later.begun.remove(&pair);
+            // What earlier files keep of it still counts.
+            self.later.ended.remove(&pair);
+            // Rows of those who are unusable are rejected already.
+            if line > 0 && !is_unusable(&pair) {
+                self.rejected.push(Rejected::whole(pair, Some(line), RowDefect::OtherRowUnusable));
+            }
+        }
         let dated = (0..index.len()).map(|at| index.entry(at)).filter(|entry| entry.due.is_some());
         self.later.undue.extend(dated.filter_map(|entry| Key::new(entry.key)).filter(|pair| is_unsure(pair)));
+        self.later.spoilt.extend(unsure);
         Ok(())
     }
 
@@ -185,6 +201,8 @@ pub(crate) struct Collector<'a> {
     lost: BTreeMap<Key, SyncedRecord>,
     /// What the memberships of a job of changes come to, where its records are their members.
     pairs: Option<&'a DuePairs>,
+    /// Those with a row that may be about any organization: they keep the memberships that there are.
+    unsure: BTreeSet<Key>,
     /// The mapping by which records are kept.
     mapping: String,
     today: Date,
@@ -216,6 +234,7 @@ impl<'a> Collector<'a> {
             replaced: BTreeMap::new(),
             lost: BTreeMap::new(),
             pairs: None,
+            unsure: BTreeSet::new(),
             mapping: String::new(),
             today: Date::MIN,
             copies: 0,
@@ -289,9 +308,11 @@ impl<'a> Collector<'a> {
         if job.mode == Mode::Changes {
             self.settle_begun();
         }
-        // What an older file says comes after what is known already.
-        if job.mode == Mode::Changes && self.newer.is_none() {
-            self.add_earlier(context.store, today_as_day)?;
+        match job.mode {
+            // What an older file says comes after what is known already.
+            Mode::Changes if self.replaces() => self.add_earlier(context.store, today_as_day)?,
+            Mode::Changes => {}
+            Mode::Full => self.end_earlier(context.store)?,
         }
         Ok(self)
     }
@@ -308,6 +329,9 @@ impl<'a> Collector<'a> {
         {
             self.reject(key, vec![row.line], &RowDefect::OlderRow);
             return Ok(());
+        }
+        if self.pairs.is_some_and(|pairs| pairs.unreadable.contains(&row.line)) {
+            self.unsure.extend(reading.key().cloned());
         }
         let Reading { mapped, mut marks, early, later, due, past, bad_values } = reading;
         if marks.due.is_some() && self.job.mode == Mode::Changes {
@@ -340,8 +364,10 @@ impl<'a> Collector<'a> {
             // Those who are not asked for are looked at too: one of them may be the same person.
             Mapped::Record(record) => {
                 let due = due.and_then(Day::of);
-                // A row with values that every run reports is looked at in every run.
-                let digest = if bad_values.is_empty() { digest } else { 0 };
+                // A row with values that every run reports is looked at in every run, and so is one that names others, who may be
+                // others by now.
+                let is_settled = bad_values.is_empty() && self.job.mapping.target != Target::Holder;
+                let digest = if is_settled { digest } else { 0 };
                 let place = self.spill.put_record(&record.fields, &marks, line, digest)?;
                 if due.is_some() || !bad_values.is_empty() {
                     self.rare.insert(place, Rare { due, bad_values });
@@ -382,13 +408,20 @@ impl<'a> Collector<'a> {
         let kept = self.settle_rows(&spoilt, &mut strays, store)?;
         strays.shared.extend(self.at_odds(&kept, store)?);
         strays.unknown.retain(|key| !strays.shared.contains(key));
-        for key in
-            kept.iter().map(|candidate| &candidate.key).chain(self.rejected.iter().filter_map(|(_, r)| r.key.as_ref()))
-        {
+        let rejected: BTreeSet<Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.clone()).collect();
+        for key in kept.iter().map(|candidate| &candidate.key).chain(&rejected) {
             if let Some(at) = index.by_key(key.as_str()) {
                 self.present.mark(at);
             }
-            self.left.remove(key);
+            let stated = self.left.remove(key).map(|statement| statement.line);
+            // What others' rows say of an organization is right all the same.
+            let is_spoilt = rejected.contains(key) && !self.job.is_of_organizations();
+            if let Some(line) = stated.filter(|line| *line > 0 && is_spoilt) {
+                self.reject(key, vec![line], &RowDefect::OtherRowUnusable);
+            }
+        }
+        if self.replaces() {
+            self.later.spoilt = rejected;
         }
         // Who is not to be there yet is not gone; who was there and is gone in between is.
         let early = self.early.iter().filter(|key| !self.left.contains_key(*key));
@@ -397,7 +430,8 @@ impl<'a> Collector<'a> {
         }
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
-        self.left.retain(|key, _| index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
+        let unsure = &self.unsure;
+        self.left.retain(|key, _| !unsure.contains(key) && index.by_key(key.as_str()).is_none_or(|at| lines[at] == 0));
         Ok(CollectedRows {
             read,
             candidates: kept,
@@ -425,6 +459,7 @@ impl<'a> Collector<'a> {
     ) -> Result<Vec<Candidate>, Error> {
         let Self { job, index, spill, .. } = *self;
         self.candidates.sort_unstable_by(|one, other| (&one.key, one.place).cmp(&(&other.key, other.place)));
+        self.keep_after_unchanged(store)?;
         let mut kept: Vec<Candidate> = Vec::new();
         let mut rows = std::mem::take(&mut self.candidates).into_iter().peekable();
         while let Some(first) = rows.next() {
@@ -466,6 +501,7 @@ impl<'a> Collector<'a> {
                     lines.sort_unstable();
                     let reason = differing(job, &lines);
                     self.reject(&key, lines, &reason);
+                    self.take_day_back(&key);
                     self.restore(&key, &mut kept)?;
                 }
             }
@@ -503,7 +539,7 @@ impl<'a> Collector<'a> {
         for (key, statement) in self.left.iter().filter(|(_, statement)| !statement.who.is_empty()) {
             let counted = match kept.binary_search_by(|row| row.key.cmp(key)) {
                 Ok(at) => kept[at].open(self.spill)?.0.fields,
-                Err(_) if self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0) => {
+                Err(_) if self.is_unchanged(key) => {
                     SyncedRecord::get(store, &self.job.name, key)?.map(|known| known.sent).unwrap_or_default()
                 }
                 Err(_) => continue,
@@ -513,6 +549,11 @@ impl<'a> Collector<'a> {
             }
         }
         Ok(at_odds)
+    }
+
+    /// Whether a key has an unchanged row.
+    fn is_unchanged(&self, key: &Key) -> bool {
+        self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0)
     }
 
     /// Takes back what rows said that count no more. Who was there is there all the same.
@@ -532,14 +573,8 @@ impl<'a> Collector<'a> {
     fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &RowDefect) {
         lines.sort_unstable();
         for line in lines {
-            let rejected = Rejected {
-                key: Some(key.clone()),
-                line: Some(line).filter(|_| self.job.source.has_lines()),
-                field: None,
-                value: None,
-                reason: reason.clone(),
-            };
-            self.rejected.push((line, rejected));
+            let shown = Some(line).filter(|_| self.job.source.has_lines());
+            self.rejected.push((line, Rejected::whole(key.clone(), shown, reason.clone())));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::config::{Job, Mode};
 use crate::plan::{self, HoldReason, Judged as _, Outline, Writes};
 use crate::queue::{self, Brief, Change, State, Ticket};
 use crate::reconcile::approval::held::{self, PendingApproval};
+use crate::reconcile::commit::spoilt_rows;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
@@ -16,6 +17,9 @@ use crate::record::{Action, Key, Sensitive};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Batch, Store};
+
+/// The mapping of a part in the first run that had it, where the job had run without.
+const UNMAPPED: &str = "none";
 
 /// Changes that an earlier process sent and whose fate is unknown; everything else in the queue is planned again.
 pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
@@ -51,6 +55,7 @@ pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilte
     commit.save_leavers()?;
     // What is approved while this run works is decided on before it, and has the fate that the plan gives it, or after it.
     let _alone = store.deciding();
+    spoilt_rows::end_days_ahead(store, plan)?;
     let mut before = commit.sort_queue()?;
     let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
     let mut notes = Vec::new();
@@ -169,16 +174,18 @@ impl Commit<'_> {
 
     /// Whether nothing keeps a change from being sent but that the job does not write.
     fn is_unwritten(&self, old: &Brief) -> bool {
-        let waits = self.job.writes == Writes::Off && old.state == State::Waiting;
+        let waits = self.job.writes == Writes::Off && !old.state.is_parked();
         waits && self.job.mode == Mode::Changes && !self.plan.go.iter().any(|change| change.key == old.key)
     }
 
     fn fate(&self, old: &Brief, Found { is_wanted, is_held, is_let_go }: Found) -> EntryFate {
+        // What was sent may have arrived: that changed its person, too.
+        let has_moved = old.state == State::Waiting && self.plan.updates.outdated.contains_key(&old.key);
         let now = Circumstances {
             is_wanted,
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
-            is_outdated: self.plan.updates.outdated.contains_key(&old.key) || self.is_laid_back,
+            is_outdated: has_moved || self.is_laid_back,
             is_held,
             is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
@@ -257,9 +264,12 @@ impl Commit<'_> {
             let is_limited = plan.held.iter().map(|held| &held.reason).chain(kept.values().map(|held| &held.reason));
             state.partly_decided &= is_limited.into_iter().any(HoldReason::is_limit);
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
-            if updates.mapping_settled || state.mapping.is_empty() {
+            if updates.mapping_settled {
                 state.mapping.clone_from(&updates.mapping);
+            } else if state.mapping.is_empty() {
+                state.mapping = UNMAPPED.to_owned();
             }
+            state.protects.clone_from(&updates.protects);
             state.copies = updates.copies.unwrap_or(state.copies);
             state.copies_read = updates.copies_read.unwrap_or(state.copies_read);
             state.found.clone_from(&updates.file);
@@ -380,7 +390,7 @@ struct Circumstances {
 impl EntryFate {
     /// What becomes of an entry of the queue.
     fn of(action: Action, state: &State, undoes: bool, now: Circumstances) -> Self {
-        let is_parked = matches!(state, State::Parked { .. });
+        let is_parked = state.is_parked();
         match state {
             // A change that was parked before it was sent costs no write to try again: the person may have been mended.
             State::Parked { status, .. } if now.is_wanted && *status > 0 => Self::Compared,
@@ -390,7 +400,7 @@ impl EntryFate {
             // A person undid a run: that is sent, or parked, whatever the source says of the record.
             _ if undoes && (is_parked || !now.is_asked || !now.may_write) => Self::Stays,
             _ if undoes => Self::Carried,
-            State::Waiting if now.of_changes && !now.is_judged => {
+            State::Waiting | State::Sent { .. } if now.of_changes && !now.is_judged => {
                 if now.is_let_go {
                     Self::Removed
                 } else if now.is_held || !now.is_asked || !now.may_write || !now.may_leave {
@@ -478,7 +488,8 @@ mod tests {
             (update, State::Waiting, false, "acg", EntryFate::Removed),
             (update, State::Waiting, false, "c", EntryFate::Stays),
             (update, State::Waiting, false, "acoj", EntryFate::Removed),
-            (update, sent(), false, "ac", EntryFate::Removed),
+            (update, sent(), false, "ac", EntryFate::Carried),
+            (Action::Delete, sent(), false, "ac", EntryFate::Carried),
             // A create of unknown fate is never given up.
             (create, sent(), false, "aj", EntryFate::Stays),
             (create, State::Waiting, false, "aj", EntryFate::Removed),

@@ -159,7 +159,10 @@ impl<'a> Classifier<'a> {
         if let Correlation::Mine { entity, .. } = &correlation
             && valid.is_of_others(entity)
         {
-            let reason = "the key means another holder or certification than before; let the key hold both".into();
+            let reason =
+                "it means another holder or certification than before; where the key does not hold both, let it, \
+                          and where the name or the email is another's by now, give the row another key"
+                    .into();
             let (key, line) = (Some(valid.record.key), valid.line);
             self.result.rejected.push(Rejected { key, line, field: None, value: None, reason });
             return Ok(());

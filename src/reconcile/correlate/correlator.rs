@@ -8,7 +8,7 @@ use smol_str::SmolStr;
 use super::references::References;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, contradicted, match_hash};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, contradicted, is_named_alike, match_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
@@ -221,6 +221,13 @@ impl Correlator {
             let is_own = owner.job == context.job.name;
             let presence = if is_own { (context.presence)(&owner.key) } else { RowPresence::Seen };
             let is_weak = by == SHARED || contradicted.is_some();
+            // No file of changes says whether the other key is gone.
+            let is_open = is_own && presence == RowPresence::Unknown && context.job.reads_changes();
+            if is_open && (!is_weak || is_named_alike(&entity, &record.fields)) {
+                let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
+                let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };
+                return Ok(Correlation::Doubtful { reason, entity });
+            }
             if is_own && presence != RowPresence::Absent && is_weak {
                 return Ok(Correlation::Unclear(Unclear::Shared {
                     by,

@@ -97,3 +97,21 @@ fn filed_as(folder: &Folder, name: &str) -> io::Result<Vec<String>> {
     let (filed, _) = folder.filed(Destination::Processed)?;
     Ok(filed.into_iter().rev().filter(|name| name.ends_with(&end)).take(LOOKED_AT_MAX).collect())
 }
+
+/// Ends what the inbox left that the job had before: its last file is older than what the job read now.
+pub(crate) fn leave_inbox(store: &Store, job: &Job) -> Result<(), Error> {
+    let mut state = JobState::load(store, &job.name)?;
+    if state.inbox.supersede() {
+        drop_kept_copy(store, job, &Staging::of(store.home(), &job.name));
+        state.save(store, &job.name)?;
+    }
+    Ok(())
+}
+
+/// Drops the private copy of the last file.
+pub(crate) fn drop_kept_copy(store: &Store, job: &Job, staging: &Staging) {
+    if let Err(error) = staging.drop_kept_copy(store) {
+        let job = job.name.as_str();
+        tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
+    }
+}

@@ -7,6 +7,8 @@ use crate::plan::LeaverAction;
 use crate::push::ECHOES;
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
+use crate::reconcile::collect::{fingerprint, rows};
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -22,10 +24,7 @@ pub(crate) fn tidy(context: &Context<'_>, job: &Job, staging: &Staging) -> Resul
     if is_open(context.store, job)? {
         return Ok(());
     }
-    if let Err(error) = staging.drop_kept_copy(context.store) {
-        let job = job.name.as_str();
-        tracing::warn!(job, %error, "{job}: the private copy of the last file could not be removed: {error}");
-    }
+    last_file::drop_kept_copy(context.store, job, staging);
     let mut state = JobState::load(context.store, &job.name)?;
     if state.inbox.kept_copy.take().is_some() {
         let mut batch = Batch::default();
@@ -55,15 +54,23 @@ pub(crate) fn is_open(store: &Store, job: &Job) -> Result<bool, store::Error> {
     Ok(false)
 }
 
-/// Whether something that files of changes said counts by now, or is to be looked at again.
+/// Whether something that files of changes said counts by now, or is to be looked at again, or can't be used any more since the
+/// mapping is another: each run says so. What they said counts until a list of everyone is read.
 pub(crate) fn has_come_due(store: &Store, job: &Job, now: Timestamp) -> Result<bool, store::Error> {
     let today = Day::of(job.day(now));
     let has_come = |day: Day| today.is_some_and(|today| today >= day);
-    for part in job.parts().filter(|part| part.mode == Mode::Changes) {
-        let mut is_due = false;
-        LATER.each(store, &part.name, |_, record| is_due |= record.from.is_none_or(has_come))?;
+    for part in job.parts() {
+        let mut kept = Vec::new();
+        LATER.each(store, &part.name, |_, record| kept.push((record.from, record.mapping)))?;
+        if !kept.is_empty() {
+            let mapping = fingerprint::of_mapping(part, &rows::mapping(part));
+            if kept.iter().any(|(from, by)| from.is_none_or(has_come) || *by != mapping) {
+                return Ok(true);
+            }
+        }
         let index = Index::load(store, &part.name)?;
-        if is_due || (0..index.len()).any(|at| index.entry(at).due.is_some_and(has_come)) {
+        let mut days = (0..index.len()).filter_map(|at| index.entry(at).due);
+        if part.mode == Mode::Changes && days.any(has_come) {
             return Ok(true);
         }
     }

@@ -1,4 +1,4 @@
-//! What earlier files of changes left, for those who look at a plan.
+//! What no source says again, for those who look at a plan: what earlier files of changes left, and what takes back a run.
 //!
 //! A later file of changes says nothing of it, so no plan of the file holds it; a run keeps what is held of it, and sends what
 //! was released of it or could not be delivered.
@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Change, Delta, Deltas, Held};
-use crate::queue::{self, State};
+use crate::plan::{Change, Delta, Deltas, Held, Writes};
+use crate::queue;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
@@ -16,7 +16,7 @@ use crate::reconcile::model::job_plan::{For, JobPlan};
 use crate::record::{Action, DesiredState, Field, Key};
 use crate::store::{self, Store};
 
-/// The plan of a part of a job with what earlier files left. A plan that is kept as a file holds only what is planned by
+/// The plan of a part of a job with what no source says again. A plan that is kept as a file holds only what is planned by
 /// the run that sends it, so what would be sent is not added to it.
 pub(crate) fn with_left(
     mut plan: JobPlan,
@@ -25,16 +25,15 @@ pub(crate) fn with_left(
     (mirror, store): (&Mirror, &Store),
     what_for: For,
 ) -> Result<JobPlan, Error> {
-    if part.mode != Mode::Changes {
-        return Ok(plan);
-    }
     // What the run judges itself is in its plan already.
     let judged = plan.go.iter().map(|change| &change.key).chain(plan.held.iter().map(|held| &held.key));
     let judged: BTreeSet<Key> = judged.chain(plan.moving.iter().map(|(key, _)| key)).cloned().collect();
     let is_left =
         |plan: &JobPlan, key: &Key| filter.has(key) && !plan.updates.digests.has(key) && !judged.contains(key);
+    let of_changes = part.mode == Mode::Changes;
+    let takes_back = |key: &Key| what_for == For::Show && filter.has(key) && !judged.contains(key);
     for (key, held) in HELD.list::<Vec<_>>(store, &plan.job)? {
-        if held.undo.is_some() || !is_left(&plan, &key) {
+        if !(if held.undo.is_some() { takes_back(&key) } else { of_changes && is_left(&plan, &key) }) {
             continue;
         }
         let change = match held.change {
@@ -47,8 +46,11 @@ pub(crate) fn with_left(
         plan.held.push(Held { key, reason: held.reason, change, other: None });
     }
     for change in queue::list(store, &plan.job)? {
-        let is_carried = change.undo.is_none() && change.state == State::Waiting && is_left(&plan, &change.key);
-        if is_carried && what_for != For::File {
+        let is_carried = match change.undo {
+            Some(_) => takes_back(&change.key) && part.writes != Writes::Off,
+            None => of_changes && what_for != For::File && is_left(&plan, &change.key),
+        };
+        if is_carried && !change.state.is_parked() {
             let (approved, marks) = (change.approved, change.marks);
             let change = compared(change.key, change.wish, &plan.fields, mirror, store)?;
             plan.go.push(plan.spill.put(Change { approved, marks, ..change })?);

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::pending::PendingWork;
+use super::pending::{self, PendingWork};
 use super::staleness::{self, as_before};
 use crate::clock::Clock;
 use crate::config::Job;
@@ -94,6 +94,7 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     let mut arrivals = Arrivals::of(&folder, options, clock);
     let found = settled(&mut arrivals, &is_done, &copy.path().join("copy"), &mut waiting.about)?;
     let Some((entry, taken)) = found else {
+        waiting.about.extend(pending::unused_note(job, &state).map(|note| format!("; {note}")));
         let rest =
             store.map(|store| PendingWork::of(job, (store, clock.now()), &copy.path().join("copy"))).transpose()?;
         let is_rowless = matches!(rest, Some(PendingWork::Rowless(_)));

@@ -16,6 +16,7 @@ use super::cleanup::{has_come_due, is_open, is_sendable};
 use super::staleness;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
+use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, with_inbox};
@@ -33,6 +34,7 @@ use crate::reconcile::started_run::StartedRun;
 use crate::snapshot::Index;
 use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::Store;
+use crate::text::counted;
 
 /// What a job works on while no file waits.
 pub(crate) enum PendingWork {
@@ -161,6 +163,10 @@ fn looked_at(context: &Context<'_>, job: &Job, report: &Report) -> Result<(), Er
         last.unjudged &= !report.details.judged;
         last.unfinished = report.details.unfinished;
         last.listed = listed;
+        let mapping = staleness::as_before(job);
+        if last.mapping != mapping {
+            (last.mapping, last.clean) = (mapping, report.is_clean());
+        }
         if *last != before {
             state.save(context.store, &job.name)?;
         }
@@ -187,12 +193,11 @@ pub(crate) fn repeated(
 ) -> Result<Option<(Job, Option<TempDir>)>, Error> {
     let state = JobState::load(context.store, &job.name)?;
     let is_of_all = job.mode == Mode::Full;
-    let counts = |past: &&Past| !(is_of_all && past.doubted) && past.mapping == staleness::as_before(job);
-    let Some(last) = state.inbox.past.last().filter(counts).filter(|_| !narrow.is_narrow()) else { return Ok(None) };
+    let Some(last) = last_that_counts(&state, job).filter(|_| !narrow.is_narrow()) else { return Ok(None) };
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
     // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
     let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
-    let mut due = is_of_all && is_open;
+    let mut due = is_of_all && (is_open || is_altered(context.store, job, &state)?);
     for target in needed(job) {
         // None where it was never listed, or a rebuild dropped what is known of it.
         let listed = Mirror::stored(context.store, target)?.and_then(|mirror| mirror.listed_at());
@@ -209,6 +214,31 @@ pub(crate) fn repeated(
             Ok(Some((rowless(job, found, &scratch.path().join("copy"))?, Some(scratch))))
         }
     }
+}
+
+/// The last file, where it may count once more.
+fn last_that_counts<'a>(state: &'a JobState, job: &Job) -> Option<&'a Past> {
+    let counts = |past: &&Past| !(job.mode == Mode::Full && past.doubted) && past.is_last(job.mode);
+    state.inbox.past.last().filter(counts)
+}
+
+/// Whether the last list of everyone is looked at once more since the job makes something else of rows by now. What another mapping
+/// alters is held, and counts as settled once nothing of it is left.
+fn is_altered(store: &Store, job: &Job, state: &JobState) -> Result<bool, Error> {
+    let Some(last) = last_that_counts(state, job).filter(|_| job.mode == Mode::Full) else { return Ok(false) };
+    let is_settled = || state.mapping == fingerprint::of_mapping(job, &rows::mapping(job));
+    Ok(last.mapping != staleness::as_before(job) || !(is_settled() || is_sendable(store, job)?))
+}
+
+/// That rows of the last file of changes were not used by another mapping: no file that is read again says what they said.
+pub(super) fn unused_note(job: &Job, state: &JobState) -> Option<String> {
+    let last = last_that_counts(state, job).filter(|_| job.mode == Mode::Changes)?;
+    let rows = usize::try_from(state.rejected.count + state.bad_values.count).unwrap_or(usize::MAX);
+    let note = || {
+        let what = counted(rows, "row or value of the last file was", "rows or values of the last file were");
+        format!("{what} not used, and the job's mapping is another now: drop those rows once more in a new file")
+    };
+    (rows > 0 && last.mapping != staleness::as_before(job)).then(note)
 }
 
 /// The report of a run that has nothing to do.

@@ -9,6 +9,7 @@ use super::staleness::{self, as_before};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::{FilingOrder, StagedFile, Staging};
 use crate::reconcile::dropped::with_copy::{form, over, with_inbox};
@@ -126,6 +127,8 @@ impl<'a> InboxRun<'a> {
         if self.reports.is_empty() || (is_unjudged && !self.narrow.is_narrow()) {
             let report = pending::run(self.context, self.job, &self.staging, mirrors, self.narrow).await?;
             self.reports.push(report);
+            let state = JobState::load(self.context.store, &self.job.name)?;
+            self.notes.extend(pending::unused_note(self.job, &state).map(Reason::from));
         }
         report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, None)?;
         cleanup::tidy(self.context, self.job, &self.staging)
@@ -237,6 +240,7 @@ impl<'a> InboxRun<'a> {
             run: begun.run,
             name,
             content: taken.content.clone(),
+            mode: Some(self.job.mode),
             mapping,
             clean: report.is_clean(),
             modified: taken.stamp.modified(),
@@ -341,6 +345,9 @@ impl<'a> InboxRun<'a> {
                 state.fresh = Some(past.read);
             }
             state.inbox.remember(past.clone());
+            if self.job.mode == Mode::Changes && state.inbox.kept_copy.take().is_some() {
+                last_file::drop_kept_copy(self.context.store, self.job, &self.staging);
+            }
             if self.job.mode == Mode::Full && laid.order.kept_copy.is_some() && state.inbox.past.last() == Some(past) {
                 match laid.keep(self.context.store, &self.staging) {
                     Ok(()) => state.inbox.kept_copy.clone_from(&laid.order.kept_copy),

@@ -93,6 +93,7 @@ mod tests {
             run: 1,
             name,
             content,
+            mode: None,
             mapping: "m".into(),
             clean: true,
             modified: Some(modified),

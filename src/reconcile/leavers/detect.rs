@@ -218,12 +218,16 @@ impl LeaverDetector<'_> {
         self.members.as_ref()?.successor(known)
     }
 
+    fn is_protected(&self, key: &Key, known: &SyncedRecord, entity: &Entity) -> bool {
+        self.protection.covers(self.job.mapping.target, key, Some(known), entity)
+    }
+
     /// A person who is missing from the read, and the time from which they are removed.
     fn missed(&self, Leaver { key, known, entity }: &Leaver, since: Timestamp) -> Missed {
         let stays = match self.job.leavers.action {
             LeaverAction::Keep => true,
             LeaverAction::Update => false,
-            LeaverAction::Delete => self.protection.covers(key, Some(known), entity),
+            LeaverAction::Delete => self.is_protected(key, known, entity),
         };
         let due = since.checked_add(self.job.leavers.grace).ok().filter(|_| !stays);
         Missed { key: key.clone(), id: known.id, since, due }
@@ -297,9 +301,7 @@ impl LeaverDetector<'_> {
         let Leaver { key, known, entity } = leaver;
         match self.job.leavers.action {
             LeaverAction::Keep => {}
-            LeaverAction::Delete if self.protection.covers(key, Some(known), entity) => {
-                departed.protected.push(key.clone())
-            }
+            LeaverAction::Delete if self.is_protected(key, known, entity) => departed.protected.push(key.clone()),
             LeaverAction::Delete => {
                 let is_replaced = known.gone.as_ref().is_some_and(|gone| gone.successor.is_some());
                 let person = is_replaced.then(|| organization_transfers::member(&known.sent)).flatten();

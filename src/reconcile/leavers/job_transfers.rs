@@ -16,6 +16,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
+use jiff::civil::Date;
 use smol_str::SmolStr;
 
 use crate::config::{Job, Mode};
@@ -23,8 +24,8 @@ use crate::fault::chain;
 use crate::mapping::Mapped;
 use crate::mirror::Mirror;
 use crate::plan::{
-    Change, HoldReason, LeaverAction, Match, Matcher, Verdict, Writes, contradicted, is_another_person, is_named_alike,
-    match_hash,
+    Change, Decided, HoldReason, LeaverAction, Match, Matcher, Verdict, Writes, contradicted, is_another_person,
+    is_named_alike, match_hash,
 };
 use crate::queue;
 use crate::reconcile::approval::held::{self, HELD};
@@ -33,7 +34,7 @@ use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
+use crate::record::{Day, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -83,7 +84,7 @@ impl JobTransfers {
                 Err(error) => {
                     let note = "could not be read, so it is not known whether leavers appear there";
                     moving.notes.push(format!("the source of job {} {note}: {}", other.name, chain(&error)));
-                    found.look_at_waiting(context.store, other)?;
+                    found.look_at_waiting(context, other)?;
                     let reason = HoldReason::MovesUnread { job: other.name.to_string() };
                     moving.let_stay(changes, &reason, |id| found.has(id));
                     continue;
@@ -96,7 +97,7 @@ impl JobTransfers {
                 moving.hold(context.store, other, &found.records, changes)?;
             }
             if other.mode == Mode::Changes {
-                moving.keep_waiting(context.store, (job, other), changes)?;
+                moving.keep_waiting(context, (job, other), changes)?;
             }
             let is_unclear = |id: RemoteId| unclear.contains(&id) || found.is_unusable(id);
             let name = other.name.to_string();
@@ -174,10 +175,11 @@ impl JobTransfers {
     /// of it says so a second time: until that job has them, or a row says once more that they are gone here.
     fn keep_waiting(
         &mut self,
-        store: &Store,
+        context: &Context<'_>,
         (job, other): (&Job, &Job),
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
+        let (store, today) = (context.store, Day::of(other.day(context.now_for_leavers())));
         for change in std::mem::take(changes) {
             if !change.wish.leaves() || change.line.is_some() || job.mode == Mode::Full {
                 changes.push(change);
@@ -187,7 +189,8 @@ impl JobTransfers {
             let waits = match &reason {
                 Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
-                    Key::new(&reveal(key)).map(|key| is_coming(store, &other.name, &key)).transpose()? == Some(true)
+                    Key::new(&reveal(key)).map(|key| is_coming(store, &other.name, &key, today)).transpose()?
+                        == Some(true)
                 }
                 _ => false,
             };
@@ -347,7 +350,7 @@ impl<'a> Appearances<'a> {
     fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
         let LatestFile { read, waiting } = last_file::latest(other, context.store, context.clock)?;
         if other.mode == Mode::Changes || read.is_none() {
-            self.look_at_waiting(context.store, other)?;
+            self.look_at_waiting(context, other)?;
         }
         let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: None }) };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
@@ -369,14 +372,41 @@ impl<'a> Appearances<'a> {
             }
             ControlFlow::Continue(())
         })?;
+        self.doubt_several(context, &job, today)?;
         // A record that lacks what a lookup says may wait for it.
         let lost =
             read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
         Ok(Looked { waiting, unread: read.incomplete().first().cloned().or(lost) })
     }
 
+    /// Takes those out of the records whose key is in rows that differ: the other job uses none of those.
+    fn doubt_several(&mut self, context: &Context<'_>, other: &Job, today: Date) -> Result<(), Error> {
+        if self.records.is_empty() {
+            return Ok(());
+        }
+        let fitting = self.records.values().flatten().map(|row| (row.key.clone(), (None, false)));
+        let mut rows: BTreeMap<Key, (Option<Record>, bool)> = fitting.collect();
+        rows::read(context, other, &rows::mapping(other), None, &mut |row, bound| {
+            let reading = bound.read(row, Some(today));
+            if let Mapped::Record(record) = reading.mapped
+                && let Some((first, differ)) = rows.get_mut(&record.key)
+            {
+                *differ |= first.as_ref().is_some_and(|first| *first != record) && reading.marks.preference.is_none();
+                first.get_or_insert(record);
+            }
+            ControlFlow::Continue(())
+        })?;
+        for (id, records) in &mut self.records {
+            let differing = records.extract_if(.., |record| rows[&record.key].1).count();
+            self.unusable.extend((differing > 0).then_some(*id));
+        }
+        self.records.retain(|_, records| !records.is_empty());
+        Ok(())
+    }
+
     /// Looks at what the job was to do and has not done.
-    fn look_at_waiting(&mut self, store: &Store, other: &Job) -> Result<(), Error> {
+    fn look_at_waiting(&mut self, context: &Context<'_>, other: &Job) -> Result<(), Error> {
+        let store = context.store;
         for (key, held) in held::held(store, &other.name)? {
             match (&held.reason, held.change) {
                 (HoldReason::Taken { field, id, .. }, _) => {
@@ -399,9 +429,10 @@ impl<'a> Appearances<'a> {
             }
         })?;
         // Who was kept from changing there is in its list all the same.
+        let today = Day::of(other.day(context.now_for_leavers()));
         queue::DECISIONS.each(store, &other.name, |key, decided| {
-            let is_rejected = matches!(decided.verdict, Verdict::Rejected(_));
-            if let Some(id) = decided.id.filter(|id| is_rejected && self.leaving.contains_key(id)) {
+            let is_in_list = decided.is_rejected(today);
+            if let Some(id) = decided.id.filter(|id| is_in_list && self.leaving.contains_key(id)) {
                 let by = self.by.first().cloned().unwrap_or_default();
                 self.records.entry(id).or_default().push(Appearance { key, by, mark: None });
             }
@@ -451,14 +482,16 @@ impl<'a> Appearances<'a> {
     }
 }
 
-/// Whether a job that does not know someone yet has something about them that waits, or that a person rejected.
-fn is_coming(store: &Store, job: &JobName, key: &Key) -> Result<bool, Error> {
+/// Whether a job that does not know someone yet has something about them that waits, or that a person decided on, of a row that counts
+/// today.
+fn is_coming(store: &Store, job: &JobName, key: &Key, today: Option<Day>) -> Result<bool, Error> {
     if SyncedRecord::get(store, job, key)?.is_some_and(|there| there.stays()) {
         return Ok(false);
     }
     let waits = HELD.get(store, job, key)?.is_some() || queue::get(store, job, key)?.is_some();
     let is_open = waits || LATER.get(store, job, key)?.is_some();
-    Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some())
+    let is_decided = |decided: Decided| decided.is_rejected(today) || matches!(decided.verdict, Verdict::Approved(_));
+    Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some_and(is_decided))
 }
 
 /// Whether a removal of someone waits, be it that of a run that is undone.

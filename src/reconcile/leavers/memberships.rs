@@ -196,7 +196,8 @@ pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePa
         Ok(())
     })?;
     without.retain(|member| !standing.contains(member));
-    Ok(Some(DuePairs { standing, without, ended }))
+    let unreadable = read.rejected.iter().filter(|row| row.key.is_none()).filter_map(|row| row.line).collect();
+    Ok(Some(DuePairs { standing, without, ended, unreadable }))
 }
 
 /// The pairs of members and organizations before a read.

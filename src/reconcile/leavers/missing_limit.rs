@@ -129,7 +129,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let store = context.store;
     let told = JobState::load(store, &job.name)?.missing;
     let Some(told) = told.filter(|_| job.mode == Mode::Full) else { return Ok(Remembered::default()) };
-    let (protection, set, claimed) = (protection(context), leaver_set(job), BTreeSet::new());
+    let (protection, set, claimed) = (protection(context)?, leaver_set(job), BTreeSet::new());
     let now = context.now_for_leavers();
     let index = Index::load(store, &job.name)?;
     // Memberships are a part of a job, and are not counted as missing.

@@ -16,11 +16,17 @@ pub(crate) struct DuePairs {
     pub(crate) without: BTreeSet<Key>,
     /// Members with one that is over by a day that an earlier file named.
     pub(crate) ended: BTreeSet<Key>,
+    /// The lines of rows of which it can't be read which organization they mean.
+    pub(crate) unreadable: BTreeSet<u64>,
 }
 
 impl DuePairs {
-    /// Whether a person is there by what their memberships come to; none where nothing is known of any.
-    pub(crate) fn stands(&self, person: &Key) -> Option<bool> {
+    /// Whether a person is there by what their memberships come to; none where nothing is known of any, or not of all: of those who
+    /// are `unsure`.
+    pub(crate) fn stands(&self, person: &Key, unsure: &BTreeSet<Key>) -> Option<bool> {
+        if unsure.contains(person) {
+            return None;
+        }
         match self.standing.contains(person) {
             true => Some(true),
             false => self.without.contains(person).then_some(false),

@@ -1,5 +1,6 @@
 //! What is remembered of an inbox between runs.
 
+use crate::config::Mode;
 use crate::source::inbox::OlderExport;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -42,6 +43,10 @@ pub(crate) struct Past {
     pub(crate) name: String,
     /// The digest of its bytes; empty where nothing is to be known again by it.
     pub(crate) content: String,
+    /// Whether it was a list of everyone, or one of changes; none where the job read something else since, so that it is not looked at
+    /// again.
+    #[serde(default)]
+    pub(crate) mode: Option<Mode>,
     /// What the job made of rows then.
     pub(crate) mapping: String,
     /// Whether it was used completely: nothing of it was held, refused or not used, and no one was missing from it.
@@ -74,6 +79,13 @@ pub(crate) struct OpenFile {
     pub(crate) doubt: Option<OlderExport>,
 }
 
+impl Past {
+    /// Whether nothing else was read since, and it is such a file.
+    pub(crate) fn is_last(&self, mode: Mode) -> bool {
+        self.mode == Some(mode)
+    }
+}
+
 impl InboxState {
     /// Remembers a file; one that is remembered already, once.
     pub(crate) fn remember(&mut self, past: Past) {
@@ -93,6 +105,12 @@ impl InboxState {
     /// Whether the last file is to be looked at again.
     pub(crate) fn is_unfinished(&self) -> bool {
         self.past.last().is_some_and(|last| last.unfinished)
+    }
+
+    /// Notes that something else was read since: the last file is older than that. Returns whether it was the last that was read.
+    pub(crate) fn supersede(&mut self) -> bool {
+        let last = self.past.last_mut().and_then(|last| last.mode.take());
+        self.kept_copy.take().is_some() || last.is_some()
     }
 
     /// Forgets by what files would be known again.

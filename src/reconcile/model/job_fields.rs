@@ -1,10 +1,12 @@
 //! What the configuration of a job says of fields and of people: worked out wherever it is needed.
 
 use super::context::Context;
+use super::job_state::JobState;
 use crate::config::Job;
 use crate::mapping::{LeaverSet, Mapping};
 use crate::plan::Protection;
-use crate::record::{Field, Target};
+use crate::record::{Field, Target, normalize};
+use crate::store;
 
 /// The fields by which a person who holds something is found.
 pub(crate) fn found_by(target: Target) -> &'static [&'static str] {
@@ -15,8 +17,13 @@ pub(crate) fn found_by(target: Target) -> &'static [&'static str] {
 }
 
 /// The removal protection of all jobs together.
-pub(crate) fn protection(context: &Context<'_>) -> Protection {
-    Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect))
+pub(crate) fn protection(context: &Context<'_>) -> Result<Protection, store::Error> {
+    let mut people = Vec::new();
+    for job in context.config.jobs.iter().filter(|job| !job.protect.is_empty()) {
+        let mut last = JobState::load(context.store, &job.name)?.protects;
+        people.extend(job.protect.iter().filter_map(|name| last.remove(&normalize(name))));
+    }
+    Ok(Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect), people))
 }
 
 /// What is set in leavers, which the configuration was checked with.

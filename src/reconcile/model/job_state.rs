@@ -15,6 +15,7 @@ use super::missing_people::Missing;
 use super::reason::Reason;
 use super::replicas::Replicas;
 use crate::history::Audit;
+use crate::plan::ProtectedPerson;
 use crate::record::{JobName, Rejected, Target};
 use crate::source::{SourceState, inbox};
 use crate::store::{self, Batch, MetaKey, Store};
@@ -49,6 +50,9 @@ pub struct JobState {
     /// Whether people decided on some of what the limits held and not on the rest, which waits for a decision of its own.
     #[serde(default)]
     pub(crate) partly_decided: bool,
+    /// Who had the names in `protect` last.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) protects: BTreeMap<String, ProtectedPerson>,
     /// The last run.
     #[serde(default)]
     pub last: Option<LastRun>,

@@ -36,6 +36,13 @@ impl KeptRecord {
         records.into_iter().rev().reduce(|then, record| Self { then: Some(Box::new(then)), ..record })
     }
 
+    /// The same without a last day: each counts until the next one does.
+    #[must_use]
+    pub(crate) fn without_last_day(mut self) -> Self {
+        self.marks.due = self.then.as_ref().and_then(|then| then.from);
+        Self { then: self.then.map(|then| Box::new(then.without_last_day())), ..self }
+    }
+
     /// What of it counts from a day on.
     pub(crate) fn dated_part(self) -> Option<Box<Self>> {
         if self.from.is_some() { Some(Box::new(self)) } else { self.then }

@@ -6,7 +6,7 @@ use super::candidate::Digests;
 use super::job_state::LookupState;
 use super::kept_record::KeptRecord;
 use super::replicas::Replicas;
-use crate::plan::{RemoteDigest, Verdict};
+use crate::plan::{ProtectedPerson, RemoteDigest, Verdict};
 use crate::record::{Day, Key, RemoteId};
 use crate::snapshot::SyncedRecord;
 use crate::source::SourceState;
@@ -73,6 +73,11 @@ pub(crate) struct StateUpdates {
     pub(crate) later_ended: BTreeSet<Key>,
     /// Keys whose row in a file of changes can't be used: the day that an earlier one named does not count any more.
     pub(crate) undue: BTreeSet<Key>,
+    /// Keys of which a file of changes has a row that can't be used, and their members: of what waits, no last day counts that an earlier
+    /// file named of them.
+    pub(crate) spoilt: BTreeSet<Key>,
+    /// Who has the names in `protect`, or had them last.
+    pub(crate) protects: BTreeMap<String, ProtectedPerson>,
     /// Of which records of files of changes something could not be used that may be mended elsewhere.
     pub(crate) to_mend: BTreeSet<Key>,
     /// The day on which the run looks at who is there.

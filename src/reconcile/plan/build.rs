@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::inputs::{Inputs, JobContext};
+use super::protected::ProtectedNames;
 use super::{notes, segments};
 use crate::config::Mode;
 use crate::mirror::Mirror;
@@ -24,6 +25,7 @@ use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_plan::JobPlan;
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
 use crate::reconcile::model::state_updates::StateUpdates;
@@ -80,7 +82,7 @@ pub(crate) fn finish_plan(
 /// found to need nothing.
 pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
     let inputs = Inputs::read(part)?;
-    if let Some(block) = inputs.of_another_target().or_else(|| inputs.too_few_records()) {
+    if let Some(block) = inputs.of_another_target()?.or_else(|| inputs.too_few_records()) {
         let there = inputs.there(true)?;
         let plan = inputs.into_plan(BTreeSet::new())?;
         let updates = StateUpdates { there, ..plan.updates };
@@ -189,7 +191,7 @@ impl<'a> Inputs<'a> {
         let JobContext { context, job, .. } = self.part;
         let (store, index, rows) = (context.store, &self.index, &self.rows);
         let mut leavers = Leavers::default();
-        let (protection, set, now) = (protection(context), leaver_set(job), context.now_for_leavers());
+        let (protection, set, now) = (protection(context)?, leaver_set(job), context.now_for_leavers());
         let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
         let pairs = PairsRead { begun: &begun, index, seen: &rows.present };
         let detector = LeaverDetector {
@@ -284,12 +286,17 @@ impl<'a> Inputs<'a> {
             let left = self.rows.left.iter().filter(|(_, statement)| statement.line == 0).map(|(key, _)| key);
             for key in self.rows.earlier.iter().chain(left) {
                 let held = HELD.get(self.store(), &self.job().name, key)?;
-                lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held.reason)));
+                lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held)));
             }
         }
-        let before = changes.extract_if(.., |change| lasting.contains_key(&change.key));
+        // A limit on updates holds no leaver.
+        let is_held = |change: &mut Outline| {
+            let wish = lasting.get(&change.key).map(|held| held.change.as_ref());
+            wish.is_some_and(|wish| wish.is_none_or(|wish| wish.leaves() == change.leaves()))
+        };
+        let before = changes.extract_if(.., is_held);
         let held = |change: Outline| {
-            let reason: &HoldReason = &lasting[&change.key];
+            let reason = &lasting[&change.key].reason;
             Held::change(change, reason)
         };
         Ok(before.map(held).collect())
@@ -305,7 +312,7 @@ impl<'a> Inputs<'a> {
     fn suspect(&self, judgement: &mut Judgement) -> Result<(), Error> {
         let (job, Judgement { guarded, mapping_settled, copies: (copies, overtaken), notes, .. }) =
             (self.job(), judgement);
-        if !self.state.mapping.is_empty() && self.state.mapping != self.fingerprint {
+        if self.has_other_mapping()? {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
             // A read that says of no one that they leave does not show who the mapping would remove.
@@ -337,6 +344,15 @@ impl<'a> Inputs<'a> {
             notes.extend(is_silent.then(|| doubt.to_string()));
         }
         Ok(())
+    }
+
+    /// Whether the job ran with another mapping before. One that is new to organizations or memberships ran without any.
+    fn has_other_mapping(&self) -> Result<bool, Error> {
+        let (before, name) = (&self.state.mapping, &self.job().name);
+        if before.is_empty() && name.is_part() {
+            return Ok(!JobState::load(self.store(), &name.root())?.mapping.is_empty());
+        }
+        Ok(!before.is_empty() && *before != self.fingerprint)
     }
 
     /// Puts the limits and what people decided on what the records need and on who leaves.
@@ -417,12 +433,13 @@ impl<'a> Inputs<'a> {
     }
 
     /// What a run says of what it found in the state, and at the service.
-    fn notes_of_state(&self) -> Result<Vec<String>, Error> {
+    fn notes_of_state(&self, protected: &ProtectedNames<'_>) -> Result<Vec<String>, Error> {
         let name = &self.job().name;
         let taken_back = notes::taken_back_note(held::taking_back(self.store(), name)?, name);
-        let unprotected = notes::unprotected_note(&self.unprotected()?);
+        let unprotected = notes::unprotected_note(&protected.unknown);
+        let renamed = notes::renamed_note(&protected.former);
         let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&self.not_removed()?)];
-        Ok([taken_back, unprotected].into_iter().chain(of_service).flatten().collect())
+        Ok([taken_back, unprotected, renamed].into_iter().chain(of_service).flatten().collect())
     }
 
     /// Who leaves by what was read before the state was laid back for the last time, of `copies`: a file of everybody that is read
@@ -469,7 +486,8 @@ impl<'a> Inputs<'a> {
         let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(|one| self.rows.bad_values(one)));
         let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
         let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
-        let of_state = self.notes_of_state()?;
+        let protected = self.protected()?;
+        let of_state = self.notes_of_state(&protected)?;
         let there = self.there(!attendance.sees_all)?;
         let mode = self.job().mode;
         let read = self.into_plan(always)?;
@@ -522,6 +540,7 @@ impl<'a> Inputs<'a> {
                 in_force,
                 judged_all: attendance.sees_all,
                 to_mend,
+                protects: protected.people,
                 there,
                 ..updates
             },

@@ -6,7 +6,7 @@ use super::notes;
 use crate::config::{Job, Mode};
 use crate::mirror::{Mirror, Removal};
 use crate::plan::{Change, Deltas};
-use crate::queue::{self, State};
+use crate::queue;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::replica_lag::ReplicaLag;
@@ -23,7 +23,7 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
-use crate::record::{Action, Day, Field, Key, RemoteId, Target, normalize};
+use crate::record::{Action, Day, Field, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Store};
@@ -90,7 +90,10 @@ impl<'a> Inputs<'a> {
         if job.mapping.target == Target::Membership && job.mode == Mode::Changes {
             let own = part.earlier.iter().find(|part| *part.job() == job.name.root());
             // What the service lacks may be there another time.
-            let is_for_good = |own: &PartDraft, key: &Key| !own.rest.updates.to_mend.contains(key);
+            let is_for_good = |own: &PartDraft, key: &Key| {
+                let updates = &own.rest.updates;
+                updates.spoilt.contains(key) || !updates.to_mend.contains(key)
+            };
             let unusable = own
                 .into_iter()
                 .flat_map(|own| own.results.doubts.rejected.keys().filter(|key| is_for_good(own, key)).cloned());
@@ -142,10 +145,12 @@ impl<'a> Inputs<'a> {
     }
 
     /// Why nothing is taken from the source of a job whose people were of another kind: no job would know of those any more.
-    pub(super) fn of_another_target(&self) -> Option<Block> {
-        let (before, now) = (self.state.target?, self.job().mapping.target);
-        let people = self.index.len() as u64;
-        (before != now && people > 0).then_some(Block::OfAnotherTarget { before, now, people })
+    pub(super) fn of_another_target(&self) -> Result<Option<Block>, Error> {
+        // What joins people to organizations is of the people of the job.
+        let Some(job) = self.part.context.config.part(&self.job().name.root()) else { return Ok(None) };
+        let Some(before) = JobState::load(self.store(), &job.name)?.target else { return Ok(None) };
+        let (now, people) = (job.mapping.target, Index::counts(self.store(), &job.name)?.0);
+        Ok((before != now && people > 0).then_some(Block::OfAnotherTarget { before, now, people }))
     }
 
     /// Why nothing is taken from a source that is too short.
@@ -219,33 +224,6 @@ impl<'a> Inputs<'a> {
         Key::new(self.index.entry(at).key)
     }
 
-    /// The keys in the job's `protect` that no person of any job has. Of an email, who has it is known only by the service.
-    pub(super) fn unprotected(&self) -> Result<Vec<&'a str>, Error> {
-        let job = self.job();
-        // Before the first run no one is known.
-        if self.index.is_empty() || job.name.is_part() {
-            return Ok(Vec::new());
-        }
-        let mut names: Vec<&str> = job.protect.iter().map(|name| name.trim()).collect();
-        let is_read =
-            |name: &str| Key::new(name).is_some_and(|key| self.rows.candidates.iter().any(|one| one.key == key));
-        names.retain(|name| {
-            !name.is_empty() && !name.contains('@') && self.index.by_key(name).is_none() && !is_read(name)
-        });
-        if names.is_empty() {
-            return Ok(names);
-        }
-        let is_of_people = |part: &&Job| matches!(part.mapping.target, Target::Staff | Target::Contractor);
-        for other in self.part.context.config.parts().filter(is_of_people) {
-            let index = Index::load(self.store(), &other.name)?;
-            for at in 0..index.len() {
-                let key = normalize(index.entry(at).key);
-                names.retain(|name| normalize(name) != key);
-            }
-        }
-        Ok(names)
-    }
-
     /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that
     /// need nothing are stored as they are now anyway.
     pub(super) fn returned(&self, settled: &[(Key, u128)]) -> Result<Vec<(Key, SyncedRecord)>, Error> {
@@ -299,7 +277,7 @@ impl<'a> Inputs<'a> {
         }
         let mut keys = Vec::new();
         queue::briefs(store, &job.name, |change| {
-            let waits = change.action == Action::Delete && !change.undoes && change.state == State::Waiting;
+            let waits = change.action == Action::Delete && !change.undoes && !change.state.is_parked();
             keys.extend(waits.then_some(change.key));
         })?;
         let rows = &self.rows;
@@ -309,6 +287,21 @@ impl<'a> Inputs<'a> {
             carried.push(Change { key, wish, fields: Deltas::new(), line: None, known: true, approved, marks });
         }
         Ok(carried)
+    }
+
+    /// The keys of which a file of changes says that they are gone, and of which the job has nothing.
+    fn unknown_gone(&self) -> Result<Vec<Key>, Error> {
+        let (job, mut unknown) = (self.job(), Vec::new());
+        if job.mode == Mode::Full || job.name.is_part() {
+            return Ok(unknown);
+        }
+        for (key, _) in self.rows.left.iter().filter(|(_, statement)| statement.line > 0) {
+            let is_known = self.index.by_key(key.as_str()).is_some()
+                || held::HELD.get(self.store(), &job.name, key)?.is_some()
+                || queue::get(self.store(), &job.name, key)?.is_some();
+            unknown.extend((!is_known).then(|| key.clone()));
+        }
+        Ok(unknown)
     }
 
     /// What the read alone says; `always` are those who are to be looked at in every run.
@@ -321,7 +314,9 @@ impl<'a> Inputs<'a> {
         let unknown = filter.unknown(&self.rows, &self.index);
         let unknown_note =
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
-        let unusable = notes::unusable_note(self.rows.later.unusable);
+        let gone = notes::unknown_gone_note(&self.unknown_gone()?);
+        let later = &self.rows.later;
+        let unused = [notes::unusable_note(later.unusable), notes::overtaken_note(later.overtaken)];
         let updates = StateUpdates {
             content: self.content(),
             today: Day::of(job.day(self.part.context.now_for_leavers())),
@@ -334,7 +329,12 @@ impl<'a> Inputs<'a> {
             unchanged: self.unchanged(),
             rows,
             bad_values: self.asked().flat_map(|one| self.rows.bad_values(one)).cloned().collect(),
-            notes: unknown.iter().map(unknown_note).chain(lookups::notes(job)).chain(unusable).collect(),
+            notes: unknown
+                .iter()
+                .map(unknown_note)
+                .chain(lookups::notes(job))
+                .chain(unused.into_iter().chain([gone]).flatten())
+                .collect(),
             unfinished: !self.lost.is_empty() || self.rows.early_keys().next().is_some(),
             lost: self.lost,
             updates: StateUpdates {
@@ -349,6 +349,7 @@ impl<'a> Inputs<'a> {
                 later: self.rows.later.begun,
                 later_ended: self.rows.later.ended,
                 undue: self.rows.later.undue,
+                spoilt: self.rows.later.spoilt,
                 ..updates
             },
             doubt: self.lag.reason,

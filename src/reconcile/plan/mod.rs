@@ -4,6 +4,7 @@ pub(crate) mod build;
 pub(crate) mod inputs;
 pub(crate) mod kept_halves;
 pub(crate) mod notes;
+mod protected;
 pub(crate) mod precondition;
 pub(crate) mod segments;
 #[cfg(test)]

@@ -79,6 +79,16 @@ pub(super) fn not_removed_note(ids: &[RemoteId]) -> Option<String> {
         .then(|| format!("the service still has {shown}, though it confirmed the removal; remove them there"))
 }
 
+/// That a file of changes says of keys that the job does not know that they are gone.
+pub(super) fn unknown_gone_note(keys: &[Key]) -> Option<String> {
+    let (rows, named) = (counted(keys.len(), "row says", "rows say"), some(keys.iter().map(Key::to_string), ", "));
+    let note = format!(
+        "{rows} of a key that the job does not know that it is gone ({named}); was a key mistyped, or does the job have its \
+         person under another one?"
+    );
+    (!keys.is_empty()).then_some(note)
+}
+
 /// What a run says of records that it keeps and can't use.
 pub(crate) fn unusable_note(count: usize) -> Option<String> {
     let records = if count == 1 { "1 record".to_owned() } else { format!("{count} records") };
@@ -87,12 +97,29 @@ pub(crate) fn unusable_note(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{records} {rest}"))
 }
 
-/// The keys in `protect` that no one has.
+/// What a run says of records for later days that files of changes left, and that a list of everyone overtakes.
+pub(crate) fn overtaken_note(count: usize) -> Option<String> {
+    let records = if count == 1 { "1 record" } else { &format!("{count} records") };
+    let rest = "that files of changes named for later days no longer count, since the source is a list of everyone now";
+    (count > 0).then(|| format!("{records} {rest}"))
+}
+
+/// The names in `protect` that no one has.
 pub(crate) fn unprotected_note(names: &[&str]) -> Option<String> {
-    let (one, other) = if names.len() == 1 { ("key", "its person has") } else { ("keys", "their people have") };
+    let (one, other) =
+        if names.len() == 1 { ("key or email", "its person has") } else { ("keys or emails", "their people have") };
     let listed = some(names.iter().map(|name| Sensitive(name).to_string()), ", ");
     let note = format!(
-        "protect: no one has the {one} {listed}, so no one is protected by that; name the key that {other} by now"
+        "protect: no one has the {one} {listed}, so no one is protected by that; name the key or email that {other} by now"
+    );
+    (!names.is_empty()).then_some(note)
+}
+
+/// The names in `protect` that no one has any more, with those who are protected by them all the same.
+pub(crate) fn renamed_note(names: &[(&str, String)]) -> Option<String> {
+    let listed = some(names.iter().map(|(name, now)| format!("{} ({now})", Sensitive(name))), ", ");
+    let note = format!(
+        "protect: no one has {listed} any more; who had that last is still protected, so name them by what they have now"
     );
     (!names.is_empty()).then_some(note)
 }

@@ -224,3 +224,18 @@ fn who_is_forgotten_has_certificates_that_are_named_to_be_forgotten_too() {
     assert!(told.out.contains("rosterd forget \"P00001-First Aid\""), "{told:?}");
     world.run(&["forget", "P00001-First Aid"]).expect(0);
 }
+
+#[test]
+fn law_8_a_row_whose_email_is_another_person_s_by_now_is_named_though_it_stays_the_same() {
+    let world = world("");
+    world.csv(HEADER.to_owned() + THREE);
+    world.sync().expect(0);
+    for (number, email) in [(2, "second@example.com"), (1, "person2@example.com")] {
+        let id = world.held_as(number).unwrap()["id"].as_i64().unwrap();
+        world.service().edit("staff", id, json!({"email": email}));
+    }
+    for _ in 0..2 {
+        let ran = world.sync().expect(3);
+        assert!(ran.out.contains("means another holder"), "{ran:?}");
+    }
+}

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::{Config, World};
 
-const HEADER: &str = "No,Name,Email,Company,Status,Start\n";
+const HEADER: &str = "No,Name,Email,Company,Status,Start,End\n";
 const STAFF: &str = "staff";
 const CONTRACTOR: &str = "contractor";
 
@@ -28,7 +28,7 @@ impl Lists {
                 "\"org.name\" = \"{{ company }}\"\n"
             };
             let leave = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
-            let job = "key = \"{{ no }}\"\nmatch_on = [\"email\"]\ninclude = \"{{ status != 'gone' }}\"\nactive_from = \"{{ start }}\"\n";
+            let job = "key = \"{{ no }}\"\nmatch_on = [\"email\"]\ninclude = \"{{ status != 'gone' }}\"\nactive_from = \"{{ start }}\"\nactive_until = \"{{ end }}\"\n";
             Config {
                 name: name.into(),
                 target: target.into(),
@@ -44,7 +44,7 @@ impl Lists {
             std::fs::create_dir(world.dir().join(name)).unwrap();
         }
         let mut lists = Self { world, clock, files: 0 };
-        let others = |first: u32| (first..first + 12).map(|no| format!("{no},Person {no},p{no}@x.com,Acme,,\n"));
+        let others = |first: u32| (first..first + 12).map(|no| format!("{no},Person {no},p{no}@x.com,Acme,,,\n"));
         lists.put("north", &(others(10).collect::<String>() + &her(",")));
         lists.put("south", &others(40).collect::<String>());
         lists.after(0);
@@ -94,11 +94,11 @@ impl Lists {
 
 /// A row of hers: her status, and her first day.
 fn her(rest: &str) -> String {
-    format!("1,Ana Lee,ana@x.com,Acme,{rest}\n")
+    format!("1,Ana Lee,ana@x.com,Acme,{rest},\n")
 }
 
 /// A row of another person of south.
-const ANOTHER: &str = "41,Person Another,p41@x.com,Acme,,\n";
+const ANOTHER: &str = "41,Person Another,p41@x.com,Acme,,,\n";
 const SIDES: [(&str, &str); 4] = [(STAFF, STAFF), (STAFF, CONTRACTOR), (CONTRACTOR, STAFF), (CONTRACTOR, CONTRACTOR)];
 
 #[test]
@@ -212,4 +212,43 @@ fn law_6_who_is_kept_from_changing_in_the_other_list_stays() {
         lists.after(2);
         assert_eq!(lists.places(), [STAFF], "rejected: {rejects}");
     }
+}
+
+#[test]
+fn who_is_kept_from_coming_to_the_other_list_leaves_once_its_row_is_over() {
+    for decides in [true, false] {
+        let mut lists = Lists::new(STAFF, STAFF, "writes = \"approve\"\n");
+        lists.put("south", "1,Ana Lee,ana@x.com,Bolt,,,2027-03-02\n");
+        lists.reads("north", &her("gone,"));
+        if decides {
+            lists.world.run(&["reject", "south"]).expect(0);
+        }
+        lists.after(0);
+        assert_eq!(lists.places(), [STAFF], "{decides}");
+        lists.after(3);
+        assert!(lists.places().is_empty(), "{decides}");
+    }
+}
+
+#[test]
+fn law_6_who_is_in_rows_of_the_other_list_that_differ_stays() {
+    for another in ["", ANOTHER] {
+        let mut lists = Lists::new(STAFF, STAFF, "");
+        lists.put("south", &(her(",").replace("Acme", "Bolt") + &her(",").replace("Acme", "Crow") + another));
+        lists.reads("north", &her("gone,"));
+        lists.after(2);
+        assert_eq!(lists.places(), [STAFF], "{another}");
+    }
+}
+
+#[test]
+fn a_list_that_was_one_of_others_makes_no_organizations() {
+    let mut lists = Lists::new(STAFF, STAFF, "");
+    let config = std::fs::read_to_string(lists.world.config_path()).unwrap();
+    let (north, south) = config.split_once("name = \"south\"").unwrap();
+    let south = south.replace("target = \"staff\"", "target = \"contractor\"");
+    let south = south.replace("employee_id = \"{{ no }}\"\ntitle =", "\"org.name\" =");
+    lists.world.put_config(&format!("{north}name = \"south\"{south}"));
+    lists.reads("south", ANOTHER);
+    assert!(lists.all("sp.org").is_empty() && lists.all("sp.member").is_empty());
 }

@@ -271,3 +271,23 @@ fn a_decision_on_a_person_decides_on_no_organization_of_the_same_key() {
     world.sync().expect(0);
     assert!(has("sp.member", "Cora One"));
 }
+
+#[test]
+fn law_7_organizations_that_are_new_to_a_job_wait_for_a_decision() {
+    let world = world(Options::default(), "", REMOVING);
+    let whole = std::fs::read_to_string(world.config_path()).unwrap();
+    let people = whole.lines().filter(|line| !line.starts_with("\"org.") && !line.starts_with("\"membership."));
+    world.put_config(&people.map(|line| format!("{line}\n")).collect::<String>());
+    world.csv(file(first()));
+    world.sync().expect(0);
+    world.put_config(&whole);
+    for _ in 0..2 {
+        world.sync().expect(4);
+        assert!(all(&world, "sp.org").is_empty() && all(&world, "sp.membership").is_empty());
+    }
+    world.run(&["approve", "sites"]).expect(0);
+    world.sync();
+    world.run(&["approve", "sites"]);
+    world.sync().expect(0);
+    assert_eq!((all(&world, "sp.org").len(), all(&world, "sp.membership").len()), (1, 3));
+}

@@ -511,6 +511,52 @@ mod halves {
         site.expect(Some(&["Acme"]), "a row without a name");
     }
 
+    /// What an earlier file keeps for a later day, or once something is mended, comes all the same.
+    #[test]
+    fn law_1_a_row_that_is_not_used_ends_nothing_that_is_kept() {
+        for slip in ["C1,,ana@x.com,Bolt,,,\n", "C1,Ana Lee,ana@x.com,Bolt,,,\nC1,Ana Ley,ana@x.com,Bolt,,,\n"] {
+            let mut site = Site::new(&["Acme,,,", "Bolt,,2027-03-03,"]);
+            site.reads(slip);
+            site.after(3);
+            site.expect(Some(&["Acme", "Bolt"]), slip);
+        }
+    }
+
+    /// Where the organization of a row of theirs can't be read, no one leaves, and what is not used for it is rejected.
+    #[test]
+    fn law_6_a_row_that_may_be_about_any_company_keeps_its_person() {
+        for rows in
+            [["Acme,gone,,", ",,2027-03-04,"], ["Acme,,,2027-02-27", ",,2027-03-04,"], ["Acme,,,2027-03-02", ",,,"]]
+        {
+            let mut site = Site::new(&["Acme,,,"]);
+            let rows: String = rows.iter().map(|row| format!("C1,Ana Lee,ana@x.com,{row}\n")).collect();
+            site.files += 1;
+            let another = "C2,Con Two,c2@x.com,Acme,,,\n";
+            Inbox(&site.world).drop(&format!("f{}.csv", site.files), HEADER.to_owned() + &rows + another);
+            let report = site.world.sync_at(&site.clock);
+            assert_eq!(report.counts.rejected, 2, "{rows}: {:?}", report.rejections);
+            site.after(2);
+            site.expect(Some(&["Acme"]), &rows);
+        }
+    }
+
+    /// A value of theirs that can't be used is looked at again by each run, as long as they are there.
+    #[test]
+    fn a_value_that_can_not_be_used_brings_no_one_back_and_uses_no_row() {
+        let with_fax = |config: Config| Config { map: config.map + "altemail = \"none\"\n", ..config };
+        let mut site = Site::new(&[]);
+        site.world.reconfigure(with_fax);
+        site.arrives("Acme,,,");
+        site.world.run(&["approve"]);
+        site.after(0);
+        site.reads("C1,,ana@x.com,Bolt,,,\nC2,Con 2,c2@x.com,Acme,,,\n");
+        site.after(1);
+        site.expect(Some(&["Acme"]), "a row without a name");
+        site.arrives("Acme,gone,,");
+        site.after(1);
+        site.expect(None, "they left");
+    }
+
     #[test]
     fn law_8_a_row_of_another_person_that_can_not_be_used_keeps_no_company_from_being_made() {
         let mut site = Site::new(&[]);

@@ -3,8 +3,8 @@
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
 
-use super::{Inbox, LEAVE_AT_ONCE, inbox_of, three, world};
-use crate::support::{Config, World, people};
+use super::{Inbox, LEAVE_AT_ONCE, inbox_of, reason_has, three, world};
+use crate::support::{Config, World, people, row};
 
 #[test]
 fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_waits() {
@@ -282,4 +282,62 @@ fn what_was_decided_on_who_is_missing_is_shown_by_every_view() {
     let page = inbox.text("processed", "b.csv.report.html");
     assert!(page.contains("<h1>The file was used</h1>") && page.contains("Removed (10)"), "{page}");
     assert!(!page.contains("are not in this file"), "{page}");
+}
+
+/// No other file says what the last one said.
+#[test]
+fn what_another_mapping_makes_of_the_last_list_is_held_and_what_it_would_of_changes_is_named() {
+    let loud = |config: Config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config };
+    let mut world = world("", "");
+    Inbox(&world).drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    world.reconfigure(loud);
+    assert_eq!(world.plan().job()["changes"].as_array().map(Vec::len), Some(19));
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 19, 0));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    Inbox(&world).drop("b.csv", people(1..20).replace(&row(3, "Clerk"), &row(3, "Boss")));
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "the mapping is settled");
+
+    let mut world = self::world("mode = \"changes\"\n", "");
+    Inbox(&world).drop("a.csv", people(1..20).replace("Person 5,", ","));
+    world.sync().expect(3);
+    world.reconfigure(loud);
+    for _ in 0..2 {
+        reason_has(&world.sync().expect(0), "drop those rows once more");
+    }
+}
+
+#[test]
+fn law_1_a_list_is_not_read_again_after_the_job_read_something_newer_elsewhere() {
+    for mode in ["", "mode = \"changes\"\n"] {
+        let config = Config { state: "full_pull = \"1s\"\n".into(), ..Config::rest(LEAVE_AT_ONCE) };
+        let mut world = inbox_of(World::of(config));
+        let source = |config: Config, path: &str, mode: &str| Config {
+            path: path.into(),
+            source: format!("settle = \"0s\"\n{mode}"),
+            ..config
+        };
+        world.reconfigure(|config| source(config, "inbox", ""));
+        Inbox(&world).drop("a.csv", people(1..20));
+        world.sync().expect(0);
+        let newer = people(2..20).replace("Clerk", "Boss") + &row(20, "Boss");
+        match mode {
+            "" => world.csv(newer),
+            _ => Inbox(&world).drop("b.csv", newer),
+        }
+        let path = if mode.is_empty() { "staff.csv" } else { "inbox" };
+        world.reconfigure(|config| source(config, path, mode));
+        world.sync();
+        world.run(&["approve", "staff"]);
+        world.sync();
+        let before = world.staff();
+        world.reconfigure(|config| source(config, "inbox", ""));
+        std::thread::sleep(std::time::Duration::from_millis(1_100));
+        assert_eq!(world.sync().writes(), (0, 0, 0), "{mode:?}");
+        assert_eq!(world.staff(), before);
+    }
 }

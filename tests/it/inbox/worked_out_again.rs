@@ -238,3 +238,127 @@ fn what_the_service_lacks_is_looked_at_again_beside_a_next_contract() {
     staff.decide(&["approve"]);
     assert_eq!(staff.title().as_deref(), Some("There"), "the next one has begun");
 }
+
+/// A file may also be read a second time: its row is unchanged then.
+#[test]
+fn law_6_whose_row_is_unchanged_beside_one_for_some_days_comes_back_to_it() {
+    for (first, then, titles) in [
+        ("Clerk,,", "Boss,2027-03-03,2027-03-04", [Some("Boss"), Some("Clerk"), Some("Clerk")]),
+        ("Clerk,,2027-03-02", "Boss,2027-03-07,", [None, None, Some("Boss")]),
+    ] {
+        let mut staff = Staff::new("", "");
+        let (first, then) = (row(1, first), row(1, then));
+        staff.reads(&first);
+        staff.reads(&(first + &then));
+        for (days, title) in [2, 2, 3].into_iter().zip(titles) {
+            staff.after(days);
+            assert_eq!(staff.title().as_deref(), title, "{then} after {days}");
+        }
+    }
+}
+
+#[test]
+fn law_1_no_last_day_comes_after_rows_of_which_none_can_be_used() {
+    let (wrong, another) = ("Clerk,,until June", "Cook,,2027-03-09");
+    for (first, rows) in [
+        ("Clerk,,2027-03-02", vec!["Boss,,2027-03-09", another]),
+        ("Clerk,,2027-03-02", vec![wrong]),
+        ("Boss,2027-03-03,2027-03-04", vec![wrong]),
+        ("Boss,2027-03-03,2027-03-04", vec!["Boss,,2027-03-09", another]),
+    ] {
+        for is_known in [true, false] {
+            let mut staff = Staff::new("", "");
+            if is_known {
+                staff.reads(&row(1, "Clerk,,"));
+            }
+            staff.reads(&row(1, first));
+            staff.reads(&rows.iter().map(|rest| row(1, rest)).collect::<String>());
+            staff.after(5);
+            assert!(staff.title().is_some(), "{first} {rows:?} {is_known}");
+        }
+    }
+}
+
+#[test]
+fn law_1_nor_of_what_is_held_or_was_refused() {
+    for refused in [true, false] {
+        let mut staff = Staff::new(if refused { "" } else { APPROVE }, "");
+        staff.world.faults(if refused { &["staff.create status=422"] } else { &[] });
+        staff.reads(&row(1, "Clerk,,2027-03-04"));
+        staff.world.faults(&[]);
+        staff.reads(&row(1, "Clerk,,until June"));
+        staff.decide(if refused { &["queue", "retry", "staff"] } else { &["approve"] });
+        staff.after(5);
+        assert!(staff.title().is_some(), "{refused}");
+    }
+}
+
+#[test]
+fn law_5_what_an_outage_keeps_from_being_sent_is_sent_though_no_file_says_it_again() {
+    for approved in [true, false] {
+        let mut staff = Staff::new(if approved { APPROVE } else { "" }, "");
+        staff.reads(&row(1, "Clerk,,"));
+        staff.decide(&["approve"]);
+        staff.reads(&row(1, if approved { "Boss,," } else { "Boss,2027-03-03," }));
+        staff.world.faults(&["staff.update status=503"]);
+        staff.world.run(&["approve"]);
+        staff.after(2);
+        assert_eq!(staff.title().as_deref(), Some("Clerk"));
+        staff.world.faults(&[]);
+        staff.after(0);
+        assert_eq!(staff.title().as_deref(), Some("Boss"), "{approved}");
+    }
+}
+
+#[test]
+fn a_limit_on_updates_holds_no_one_whose_last_day_has_passed() {
+    let mut staff = Staff::new("", "[job.guard]\nmax_updates = 3\n");
+    staff.reads(&(row(1, "Clerk,,") + &(14..24).map(|number| row(number, "3,,")).collect::<String>()));
+    staff.reads(&(row(1, "Boss,,2027-03-02") + &(2..6).map(|number| row(number, "4,,")).collect::<String>()));
+    assert_eq!(staff.title().as_deref(), Some("Clerk"));
+    staff.after(2);
+    assert_eq!(staff.title(), None);
+}
+
+#[test]
+fn what_files_of_changes_kept_for_later_ends_with_a_list_of_everyone() {
+    let mut staff = Staff::new("", "");
+    staff.reads(&(row(1, "Clerk,2027-03-03,") + &row(2, "Boss,2027-03-03,")));
+    staff.world.reconfigure(|config| Config { source: "settle = \"0s\"\n".into(), ..config });
+    let everyone: String = (2..14).map(|number| row(number, "3,,")).collect();
+    staff.reads(&everyone);
+    staff.world.reconfigure(|config| Config { source: config.source + "mode = \"changes\"\n", ..config });
+    staff.after(4);
+    staff.reads(&row(3, "Nurse,,"));
+    let titles = [1, 2, 3].map(|number| staff.world.held_as(number).map(|one| one["title"].clone()));
+    assert_eq!(titles, [None, Some("3".into()), Some("Nurse".into())]);
+}
+
+#[test]
+fn each_run_says_that_what_waits_for_its_day_was_read_by_another_mapping() {
+    let mut staff = Staff::new("", "");
+    staff.reads(&row(1, "Clerk,2027-03-09,"));
+    staff.world.reconfigure(|config| Config { map: config.map + "phone = \"03 123\"\n", ..config });
+    for _ in 0..2 {
+        let reasons = staff.world.sync_at(&staff.clock).reasons;
+        assert!(reasons.iter().any(|reason| reason.text.contains("can't be used any more")), "{reasons:?}");
+    }
+}
+
+#[test]
+fn law_6_who_has_a_new_key_in_a_file_of_changes_is_asked_about_and_a_leaver_no_one_knows_is_named() {
+    let mut staff = Staff::new("include = \"{{ title != 'gone' }}\"\n", "");
+    let named = |number: usize, key: &str, title: &str| row(number, title).replace(&format!("P{number:05}"), key);
+    staff.reads(&row(1, "Clerk,,"));
+    let id = staff.world.held_as(1).unwrap()["id"].clone();
+    staff.reads(&named(1, "N1", "Boss,,"));
+    assert_eq!(staff.title().as_deref(), Some("Clerk"), "it waits");
+    staff.decide(&["approve"]);
+    let now = staff.world.staff().into_iter().find(|one| one["email"] == "person1@example.com").unwrap();
+    assert_eq!((&now["id"], &now["title"]), (&id, &"Boss".into()));
+    Inbox(&staff.world).drop("gone.csv", HEADER.to_owned() + &row(1, "gone,,"));
+    let reasons = staff.world.sync_at(&staff.clock).reasons;
+    assert!(reasons.iter().any(|reason| reason.text.contains("does not know that it is gone")), "{reasons:?}");
+    staff.reads(&named(1, "N1", "gone,,"));
+    assert_eq!(staff.world.staff().len(), 12);
+}

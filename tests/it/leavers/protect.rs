@@ -27,13 +27,32 @@ fn law_6_who_is_protected_stays_and_is_reported_and_the_others_leave() {
     assert_eq!(world.staff().len(), 39);
 }
 
-/// A person who got another number is protected by the old one no more.
+#[test]
+fn law_6_who_has_another_number_or_email_by_now_stays_protected_and_each_run_says_so() {
+    for (name, new) in [
+        ("P00002", row(2, "Clerk").replace("P00002", "N2")),
+        ("person2@example.com", row(2, "Clerk").replace("person2@", "ana@")),
+    ] {
+        let config = protecting(&format!("\"{name}\""));
+        let world = World::synced(config, 20);
+        world.sync_of(people(1..21).replace(&row(2, "Clerk"), &new));
+        world.run(&["approve", "staff"]);
+        world.sync();
+        for text in [people(1..21).replace(&row(2, "Clerk"), &new), people(1..21).replace(&row(2, "Clerk"), "")] {
+            let ran = world.sync_of(text).expect(0);
+            assert_eq!(ran.writes(), (0, 0, 0), "{name}");
+            assert!(ran.reason().contains(&format!("no one has {name}")), "{ran:?}");
+        }
+        assert_eq!(world.staff().len(), 20, "{name}");
+    }
+}
+
 #[test]
 fn law_6_a_key_that_no_one_has_is_named_by_each_run() {
     let world = World::synced(protecting("\"00007\", \"p00002\", \"P00003\", \"nobody@example.com\""), 40);
     let ran = world.sync().expect(0);
-    assert!(ran.reason().contains("protect: no one has the key 00007, so"), "{ran:?}");
-    let world = World::synced(protecting("\"P00002\", \"nobody@example.com\""), 40);
+    assert!(ran.reason().contains("no one has the keys or emails 00007, nobody@example.com, so"), "{ran:?}");
+    let world = World::synced(protecting("\"P00002\", \"Person3@example.com\""), 40);
     assert!(!world.sync().expect(0).reason().contains("protect:"));
 }
 

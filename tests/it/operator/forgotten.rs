@@ -140,3 +140,14 @@ fn a_person_who_is_forgotten_goes_altogether_and_takes_no_one_along_whatever_key
         world.run(&["forget", key]).expect(1);
     }
 }
+
+#[test]
+fn the_key_that_someone_had_before_is_named_to_be_forgotten_too() {
+    let world = World::synced(Config::default(), 10);
+    world.sync_of(people(1..11).replace("P00003", "N3"));
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    let forgot = world.run(&["forget", "N3"]).expect(0);
+    assert!(forgot.out.contains("rosterd forget \"P00003\""), "{forgot:?}");
+    assert!(!world.run(&["forget", "P00003"]).expect(0).out.contains("other keys"));
+}

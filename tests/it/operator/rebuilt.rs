@@ -147,6 +147,17 @@ fn law_9_a_removal_that_waits_for_a_decision_waits_after_a_rebuild_too() {
 }
 
 #[test]
+fn law_7_what_another_mapping_alters_waits_after_a_rebuild_too() {
+    let mut world = World::synced(Config::default(), 20);
+    world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config });
+    world.sync().expect(4);
+    world.run(&["rebuild"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 20, 0));
+}
+
+#[test]
 fn law_9_who_was_leaving_before_a_rebuild_and_is_back_stays() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\ngrace_reads = 1\n";
     let world = World::synced(Config::rest(rest), 10);

@@ -103,6 +103,7 @@ fn a_revert_answers_to_the_guard_and_what_it_holds_outlives_syncs_until_it_is_ap
 
     world.run(&["reject", "staff", "P00020"]).expect(0);
     world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.plan().job()["changes"].as_array().map(Vec::len), Some(19), "a plan shows them");
     assert_eq!(world.sync().expect(0).writes(), (0, 19, 0));
     assert_eq!((title(&world, 1), title(&world, 20)), (json!("Clerk"), json!("Baker")));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "nor is that done again");

@@ -18,6 +18,17 @@ use crate::record::{Action, Day, Key, Record, RowMetadata, Target, Values};
 use crate::snapshot::SyncedRecord;
 use crate::store::Store;
 
+/// What earlier files of changes said and what was not delivered.
+#[derive(Default)]
+struct Undelivered {
+    /// By key, what is held or was refused.
+    records: BTreeMap<Key, KeptRecord>,
+    /// The members with something held or queued who belong to no organization any more.
+    withdrawn: Vec<Key>,
+    /// How many can't be used, since they were read by another mapping.
+    unusable: usize,
+}
+
 impl Collector<'_> {
     /// The keys of which something waits: what is held, queued or kept for a later day. What another older file left may be newer, too.
     pub(super) fn waiting(&self, store: &Store) -> Result<BTreeSet<Key>, Error> {
@@ -42,6 +53,11 @@ impl Collector<'_> {
         let Some(newer) = &self.newer else { return false };
         let is_dated = reading.due.is_some() || reading.early.is_some();
         is_dated || reading.key().or(reading.early.as_ref()).is_some_and(|key| newer.contains(key))
+    }
+
+    /// Whether a person is there by what their memberships come to; none where nothing is known of any, or not of all.
+    fn stands(&self, person: &Key) -> Option<bool> {
+        self.pairs?.stands(person, &self.unsure)
     }
 
     /// Holds rows of one key that count from a later day on against each other (law 8). The preferred one counts where there is one on
@@ -72,15 +88,25 @@ impl Collector<'_> {
         }
     }
 
+    /// Whether this is a file of changes that replaces what earlier ones said.
+    pub(super) fn replaces(&self) -> bool {
+        self.job.mode == Mode::Changes && self.newer.is_none()
+    }
+
+    /// Takes back the last day that an earlier file named of a key whose rows can't be used: they may name another one.
+    pub(super) fn take_day_back(&mut self, key: &Key) {
+        let entry = self.index.by_key(key.as_str()).map(|at| self.index.entry(at));
+        self.later.undue.extend(entry.filter(|entry| self.replaces() && entry.due.is_some()).map(|_| key.clone()));
+    }
+
     /// Takes up what earlier files said of a key whose rows can't be used: they do not replace it.
     pub(super) fn restore(&mut self, key: &Key, kept: &mut Vec<Candidate>) -> Result<(), Error> {
         let Some(record) = self.replaced.remove(key).filter(|record| record.mapping == self.mapping) else {
             return Ok(());
         };
-        let today = Day::of(self.today);
+        let (record, today) = (record.without_last_day(), Day::of(self.today));
         let has_come = |day: Day| today.is_some_and(|today| today >= day);
-        let is_moot = self.pairs.is_some_and(|pairs| pairs.stands(key) == Some(false));
-        if is_moot || !record.from.is_none_or(has_come) || record.marks.is_over(today) {
+        if self.stands(key) == Some(false) || !record.from.is_none_or(has_come) || record.marks.is_over(today) {
             self.later.ended.remove(key);
             return Ok(());
         }
@@ -123,7 +149,23 @@ impl Collector<'_> {
 
     /// Whether an unchanged row, or one that begins later, has this key.
     fn is_also_said(&self, key: &Key) -> bool {
-        self.early.contains(key) || self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0)
+        self.early.contains(key) || self.is_unchanged(key)
+    }
+
+    /// Keeps what comes after the unchanged row of a key that has no other one that counts today.
+    pub(super) fn keep_after_unchanged(&mut self, store: &Store) -> Result<(), Error> {
+        if self.job.has_halves() {
+            return Ok(());
+        }
+        let is_alone =
+            |key: &&Key| self.is_unchanged(key) && self.candidates.binary_search_by(|one| one.key.cmp(*key)).is_err();
+        let keys: Vec<Key> = self.later.begun.keys().filter(is_alone).cloned().collect();
+        for key in keys {
+            if let Some(known) = SyncedRecord::get(store, &self.job.name, &key)? {
+                self.keep_following(&key, vec![self.kept(known.sent, known.marks)]);
+            }
+        }
+        Ok(())
     }
 
     /// Keeps what `rows` of one key, all that count today, and those of the file that begin later say for later days.
@@ -157,21 +199,14 @@ impl Collector<'_> {
         Ok(queue::of(store, &self.job.name, &keys)?)
     }
 
-    /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused; and the members with something
-    /// held or queued who belong to no organization any more.
-    fn undelivered(
-        &self,
-        store: &Store,
-        is_open: &dyn Fn(&Key) -> bool,
-    ) -> Result<(BTreeMap<Key, KeptRecord>, Vec<Key>), Error> {
-        let is_moot = |key: &Key| self.pairs.is_some_and(|pairs| pairs.stands(key) == Some(false));
-        let (mut records, mut withdrawn) = (BTreeMap::new(), Vec::new());
-        HELD.each(store, &self.job.name, |key, held| {
-            let record = held.record.filter(|record| record.mapping == self.mapping);
-            match record.filter(|_| is_open(&key)) {
-                Some(_) if is_moot(&key) => withdrawn.push(key),
-                record => records.extend(record.map(|record| (key, record))),
-            }
+    /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused.
+    fn undelivered(&self, store: &Store, is_open: &dyn Fn(&Key) -> bool) -> Result<Undelivered, Error> {
+        let is_moot = |key: &Key| self.stands(key) == Some(false);
+        let Undelivered { mut records, mut withdrawn, mut unusable } = Undelivered::default();
+        HELD.each(store, &self.job.name, |key, held| match held.record.filter(|_| is_open(&key)) {
+            Some(record) if record.mapping != self.mapping => unusable += 1,
+            Some(_) if is_moot(&key) => withdrawn.push(key),
+            record => records.extend(record.map(|record| (key, record))),
         })?;
         for change in self.created_once(store)?.into_iter().filter(|change| is_open(&change.key)) {
             records.entry(change.key).or_insert(self.kept(change.wish.fields, change.marks));
@@ -182,12 +217,24 @@ impl Collector<'_> {
                 withdrawn.extend(is_over.then_some(change.key));
             })?;
         }
-        Ok((records, withdrawn))
+        Ok(Undelivered { records, withdrawn, unusable })
     }
 
     /// A record that counts now, by the mapping of today.
     pub(super) fn kept(&self, fields: Values, marks: RowMetadata) -> KeptRecord {
         KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None }
+    }
+
+    /// Ends what files of changes keep for later days, where the job was one of changes before: a list of everyone says it all.
+    pub(super) fn end_earlier(&mut self, store: &Store) -> Result<(), Error> {
+        let is_whole = self.read.as_ref().is_some_and(|read| read.incomplete().is_empty());
+        if is_whole && !self.narrow.is_narrow() {
+            LATER.each(store, &self.job.name, |key, record| {
+                self.later.overtaken += usize::from(record.from.is_some());
+                self.later.ended.insert(key);
+            })?;
+        }
+        Ok(())
     }
 
     /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
@@ -200,18 +247,17 @@ impl Collector<'_> {
         }
         let spoilt: BTreeSet<&Key> = self.rejected.iter().filter_map(|(_, rejected)| rejected.key.as_ref()).collect();
         let has_come = |day: Day| today.is_some_and(|today| today >= day);
-        let is_said = |key: &Key| {
-            let is_unchanged = |at: usize| self.lines[at] > 0;
-            said.contains(key) || self.index.by_key(key.as_str()).is_some_and(is_unchanged)
-        };
+        let is_unchanged = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0);
+        let is_said = |key: &Key| said.contains(key) || is_unchanged(key);
         // What waits behind this file may say something else.
         let is_last = self.job.inbox.as_ref().is_none_or(|inbox| !inbox.others_wait);
         // A row that can't be used is about one membership of several.
         let pairs = self.pairs;
-        let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key));
+        let unsure = &self.unsure;
+        let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key, unsure));
         let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
-        let (mut records, withdrawn) = self.undelivered(store, &is_open)?;
-        let (mut ended, mut unusable, mut after) = (BTreeSet::new(), 0, Vec::new());
+        let Undelivered { mut records, withdrawn, mut unusable } = self.undelivered(store, &is_open)?;
+        let (mut ended, mut after) = (BTreeSet::new(), Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
                 return;
@@ -219,6 +265,10 @@ impl Collector<'_> {
             if is_said(&key) {
                 ended.insert(key.clone());
                 self.replaced.insert(key, record);
+            } else if is_open(&key) && stands(&key) == Some(false) && record.from.is_none() {
+                // Who belongs to no organization any more has nothing to be mended.
+                ended.insert(key.clone());
+                after.extend(record.dated_part().map(|then| (key, *then)));
             } else if !is_open(&key) || stands(&key) == Some(false) {
                 // What was not used does not replace what was.
             } else if record.mapping != self.mapping {
@@ -243,13 +293,14 @@ impl Collector<'_> {
         let left: Vec<Key> = over.filter(is_over).collect();
         // Who begins later is not gone, and what the row says of days is kept with it.
         let dated = self.dated().map(|(key, _)| key);
-        self.later.undue = dated.filter(|key| spoilt.contains(key) || self.early.contains(key)).collect();
+        let is_early = |key: &Key| self.early.contains(key) && !is_unchanged(key);
+        self.later.undue = dated.filter(|key| spoilt.contains(key) || is_early(key)).collect();
         self.later.begun.extend(after);
         self.later.ended = ended;
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
-            if record.marks.is_over(today) && stands(&key) != Some(true) {
+            if record.marks.is_over(today) && self.stands(&key) != Some(true) {
                 self.left.insert(key, Statement::of_earlier());
                 continue;
             }
