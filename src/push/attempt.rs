@@ -445,19 +445,26 @@ pub(super) fn not_taken<'f>(
     after: &Entity,
 ) -> Option<&'f str> {
     moved.iter().copied().find(|name| {
-        let wanted = wanted.get(*name).unwrap_or(&Value::Empty);
+        let is_wanted_empty = wanted.get(*name).is_none_or(Value::is_empty);
         let (old, new) = (before.value(name), after.value(name));
-        let kind = fields.iter().find(|field| field.name == *name).map(|field| field.kind);
-        let spelt = match (wanted.as_text(), new.as_text()) {
-            (Some(wanted), Some(new)) => squeezed(wanted) == squeezed(new),
-            _ => false,
-        };
-        let taken = spelt
-            || kind.is_some_and(|kind| kind.same(wanted, new) || kind == FieldKind::Phone && rewritten(wanted, new));
-        // Where people may roam is in no answer (specification, Employee).
-        let unseen = kind == Some(FieldKind::Ids) && old.is_empty() && new.is_empty();
-        !taken && !unseen && (old == new || new.is_empty() != wanted.is_empty())
+        let is_as_before = old == new || new.is_empty() != is_wanted_empty;
+        is_as_before && !has_taken(fields, wanted, name, before, after)
     })
+}
+
+/// Whether a field of an entity is as it was wanted, in the service's spelling.
+pub(super) fn has_taken(fields: &[Field], wanted: &Values, name: &str, before: &Entity, after: &Entity) -> bool {
+    let wanted = wanted.get(name).unwrap_or(&Value::Empty);
+    let (old, new) = (before.value(name), after.value(name));
+    let kind = fields.iter().find(|field| field.name == *name).map(|field| field.kind);
+    let spelt = match (wanted.as_text(), new.as_text()) {
+        (Some(wanted), Some(new)) => squeezed(wanted) == squeezed(new),
+        _ => false,
+    };
+    let is_same = |kind: FieldKind| kind.same(wanted, new) || kind == FieldKind::Phone && rewritten(wanted, new);
+    // Where people may roam is in no answer (specification, Employee).
+    let unseen = kind == Some(FieldKind::Ids) && old.is_empty() && new.is_empty();
+    spelt || unseen || kind.is_some_and(is_same)
 }
 
 /// Whether two telephone numbers differ in what comes before the subscriber's digits only: the service puts a country code

@@ -5,8 +5,8 @@ use super::{Outcome, Push};
 use crate::mirror::{self, Mirror, Removal};
 use crate::plan::{Decided, Verdict};
 use crate::queue::{self, Change, Holdings, State};
-use crate::record::{Action, Entity, RemoteId, Target, Value, normalize};
-use crate::snapshot::{Gone, Left, OWNERS, Owner, SyncedRecord};
+use crate::record::{Action, Entity, Key, RemoteId, Target, Value, normalize};
+use crate::snapshot::{Gone, Left, OWNERS, Owner, SYNCED, SyncedRecord};
 use crate::store::Batch;
 
 /// An entity before a write and after it.
@@ -122,6 +122,9 @@ impl Push<'_> {
         if let Some(other) = Owner::besides(self.store, change.target, after.id, (&change.job, &change.key))? {
             // The person has a new key, or belonged to a job that is no more.
             SyncedRecord::remove(&mut batch, &other.job, &other.key);
+            if other.job == change.job && change.target == Target::Contractor {
+                self.take_over_memberships(&mut batch, change, &other.key)?;
+            }
         }
         if change.wish.action == Action::Create && change.target == Target::Contractor {
             self.retry_refused(change, &mut batch)?;
@@ -142,6 +145,30 @@ impl Push<'_> {
         let decided = queue::DECISIONS.get(self.store, &change.job, &change.key)?.filter(|_| change.approved);
         if decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Approved(_))) {
             queue::DECISIONS.remove(batch, &change.job, &change.key);
+        }
+        Ok(())
+    }
+
+    /// Gives the memberships of a member who had another key to the one that they have now: no file of changes names them again. Those
+    /// about which something is queued stay.
+    fn take_over_memberships(&self, batch: &mut Batch, change: &Change, before: &Key) -> Result<(), Error> {
+        let memberships = change.job.part(Target::Membership);
+        let mut own = Vec::new();
+        SYNCED.each(self.store, &memberships, |pair, known| {
+            own.extend(pair.is_about(&memberships, before).then_some((pair, known)));
+        })?;
+        for (pair, mut known) in own {
+            let Some((_, organization)) = pair.split_membership() else { continue };
+            let key = Key::joined(&change.key, &organization);
+            let is_open = |key: &Key| queue::get(self.store, &memberships, key).map(|open| open.is_some());
+            if is_open(&pair)? || is_open(&key)? || SyncedRecord::get(self.store, &memberships, &key)?.is_some() {
+                continue;
+            }
+            known.sent.insert(Target::MEMBER.into(), Value::text(change.key.as_str()));
+            SyncedRecord::remove(batch, &memberships, &pair);
+            let id = known.id;
+            known.put(batch, &memberships, &key);
+            Owner { job: memberships.clone(), key }.put(batch, Target::Membership, id);
         }
         Ok(())
     }
@@ -245,9 +272,10 @@ impl Push<'_> {
         mirror::drop_gone(&mut batch, change.target, id);
         mirror::force_full_listing(&mut batch, self.store, change.target)?;
         queue::remove(&mut batch, &change.job, &change.key);
-        let known = SyncedRecord::get(self.store, &change.job, &change.key)?
-            .filter(|_| change.undo.is_none() && !change.wish.leaver);
-        if let Some(mut known) = known {
+        if change.undo.is_none() && !change.wish.leaver {
+            // A record that was to have the entity from now on was not it before.
+            let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
+            let mut known = known.unwrap_or_else(|| SyncedRecord::of(id, String::new()));
             known.sent.extend(change.wish.fields.clone());
             known.marks.clone_from(&change.marks);
             known.put(&mut batch, &change.job, &change.key);

@@ -4,7 +4,7 @@
 //! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
 //! audit file. What is not done is planned again.
 
-use super::attempt::{earlier, loss, not_taken};
+use super::attempt::{earlier, has_taken, loss};
 use super::commit::Written;
 use super::error::Error;
 use super::request::body::lost;
@@ -20,10 +20,10 @@ impl Push<'_> {
     pub async fn recover(&self, mirror: &mut Mirror, unknown: Vec<Change>) -> Result<Vec<(Key, HoldReason)>, Error> {
         let (creates, others): (Vec<Change>, Vec<Change>) =
             unknown.into_iter().partition(|change| change.wish.action == Action::Create);
-        for change in others {
+        for mut change in others {
             let before = earlier(&change);
             match change.wish.action {
-                Action::Update => self.recover_update(mirror, &change, before.as_ref()).await?,
+                Action::Update => self.recover_update(mirror, &mut change, before.as_ref()).await?,
                 Action::Create | Action::Delete => self.recover_removal(mirror, &change, before.as_ref()).await?,
             };
         }
@@ -34,11 +34,12 @@ impl Push<'_> {
         Ok(looked.unclear.into_iter().map(|(change, reason)| (change.key, reason)).collect())
     }
 
-    /// It is done where each field that was to move did, and holds what was wanted or what the service makes of it.
+    /// It is done where each field that was to move did, and holds what was wanted. Any other value may be that of someone else: the
+    /// change waits then, and what it is sent for once more shows what the service makes of it.
     async fn recover_update(
         &self,
         mirror: &Mirror,
-        change: &Change,
+        change: &mut Change,
         before: Option<&Entity>,
     ) -> Result<Option<Outcome>, Error> {
         let after = change.wish.id.map(|id| mirror.get(self.store, id)).transpose()?.flatten();
@@ -56,11 +57,12 @@ impl Push<'_> {
             !field.kind.same(wanted, before.value(&field.name))
         });
         let moved: Vec<&str> = to_move.map(|field| field.name.as_str()).collect();
-        let stayed = moved.iter().any(|field| before.value(field) == after.value(field));
-        if stayed
-            || before.created != after.created
-            || not_taken(self.fields, &change.wish.fields, &moved, before, &after).is_some()
-        {
+        if before.created != after.created {
+            return Ok(None);
+        }
+        let holds = |field: &str| has_taken(self.fields, &change.wish.fields, field, before, &after);
+        if !moved.iter().all(|field| before.value(field) != after.value(field) && holds(field)) {
+            self.wait(change)?;
             return Ok(None);
         }
         // Its answer would have shown what it took away.

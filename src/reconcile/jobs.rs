@@ -3,7 +3,7 @@
 use super::collect::shared_read::read_once;
 use super::dropped::last_file;
 use super::inbox::earlier_files::with_left;
-use super::inbox::pending::repeated;
+use super::inbox::pending::{repeated, unread_note};
 use super::inbox::{peek, process};
 use super::leavers::missing_limit::{Remembered, remembered};
 use super::mirrors::Mirrors;
@@ -86,7 +86,8 @@ async fn plan_one(
         mirrors.pull(context, job).await?;
         let Remembered { missed, missing, names } = remembered(context, job, mirrors.of(job.mapping.target))?;
         let nothing = JobPlan::nothing(job, context.store);
-        let (inbox, notes) = (next.waiting.clone(), vec![next.describe()]);
+        let unread = unread_note(context, job)?;
+        let (inbox, notes) = (next.waiting.clone(), [next.describe()].into_iter().chain(unread).collect());
         let blocked = paused(context, job).into_iter().collect();
         let prepared = JobPlan { inbox, notes, missed, missing, names, blocked, ..nothing };
         let foreign = strangers(context.store, mirrors.of(job.mapping.target), job, &[])?;

@@ -74,8 +74,6 @@ pub(crate) struct LaterRecords {
     pub(crate) spoilt: BTreeSet<Key>,
     /// How many can't be used, since they were read by another mapping.
     pub(crate) unusable: usize,
-    /// How many were to count from a later day on, and do not, since a list of everyone was read.
-    pub(crate) overtaken: usize,
 }
 
 impl CollectedRows {
@@ -127,8 +125,14 @@ impl CollectedRows {
         let (left, stated) = std::mem::take(&mut self.left).into_iter().partition(|(pair, _)| is_unsure(pair));
         self.left = stated;
         dropped.extend(left.into_iter().map(|(pair, statement): (Key, Statement)| (statement.line, pair)));
-        let early = self.early.extract_if(.., |(_, pair, _)| is_unusable(pair));
-        dropped.extend(early.map(|(line, pair, _)| (line, pair)));
+        let begun = &self.later.begun;
+        let ends_later = |pair: &Key| {
+            let is_dated = begun.get(pair).is_some_and(|record| record.marks.due.is_some());
+            is_dated && index.by_key(pair.as_str()).is_some()
+        };
+        let is_dropped = |pair: &Key| is_unusable(pair) || (is_unsure(pair) && ends_later(pair));
+        let early: Vec<_> = self.early.extract_if(.., |(_, pair, _)| is_dropped(pair)).collect();
+        dropped.extend(early.into_iter().map(|(line, pair, _)| (line, pair)));
         for (line, pair) in dropped {
             self.later.begun.remove(&pair);
             // What earlier files keep of it still counts.
@@ -308,11 +312,9 @@ impl<'a> Collector<'a> {
         if job.mode == Mode::Changes {
             self.settle_begun();
         }
-        match job.mode {
-            // What an older file says comes after what is known already.
-            Mode::Changes if self.replaces() => self.add_earlier(context.store, today_as_day)?,
-            Mode::Changes => {}
-            Mode::Full => self.end_earlier(context.store)?,
+        // What an older file says comes after what is known already.
+        if self.replaces() {
+            self.add_earlier(context.store, today_as_day)?;
         }
         Ok(self)
     }

@@ -13,7 +13,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::reconcile::model::state_updates::RowIs;
-use crate::record::{Action, Key, Sensitive};
+use crate::record::{Action, Key, RemoteId, Sensitive, Target};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Batch, Store};
@@ -204,14 +204,22 @@ impl Commit<'_> {
     /// Puts what is wanted into the queue, and returns all of it that is to be sent.
     fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<Vec<Ticket>, Error> {
         let mut carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
+        let (claimed, asked) =
+            (claims(&self.plan.go), claims(self.plan.held.iter().filter_map(|held| held.change.as_ref())));
         for change in carried.extract_if(.., |change| change.wish.action == Action::Delete).collect::<Vec<_>>() {
-            let other = |id| Owner::besides(self.store, change.target, id, (&change.job, &change.key));
-            match change.wish.id.map(other).transpose()?.flatten() {
-                // The person got another key while it waited.
-                Some(owner) => {
+            let Some(id) = change.wish.id else { continue };
+            let owner = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?;
+            let is_of_other = |keys: &BTreeMap<RemoteId, &Key>| keys.get(&id).is_some_and(|key| **key != change.key);
+            // The person got another key while it waited, or gets it now.
+            let owner =
+                owner.or_else(|| claimed.get(&id).map(|key| Owner { job: change.job.clone(), key: (*key).clone() }));
+            match owner.filter(|owner| owner.key != change.key || owner.job != change.job) {
+                Some(Owner { job, key }) => {
                     queue::remove(&mut earlier.first, &self.job.name, &change.key);
-                    let Owner { job, key } = owner;
                     notes.push(format!("{} is not removed: the person is key {key} of job {job} by now", change.key));
+                }
+                None if is_of_other(&asked) => {
+                    notes.push(format!("{} is not removed before it is decided who key {} is", change.key, asked[&id]));
                 }
                 None => carried.push(change),
             }
@@ -219,6 +227,17 @@ impl Commit<'_> {
         for over in carried.extract_if(.., |change| self.is_over(change)) {
             queue::remove(&mut earlier.first, &self.job.name, &over.key);
             notes.push(format!("{} is not created: the last day that its file named has passed", over.key));
+        }
+        let updates = carried.iter().filter(|change| change.wish.action == Action::Update);
+        let taking = self.plan.go.iter().filter_map(|change| Some((&change.key, change.id?)));
+        let taking = taking.chain(updates.filter_map(|change| Some((&change.key, change.wish.id?))));
+        for (key, id) in taking.filter(|_| self.job.mode == Mode::Changes) {
+            let owner = Owner::besides(self.store, self.job.mapping.target, id, (&self.job.name, key))?;
+            if let Some(before) = owner.filter(|owner| owner.job == self.job.name) {
+                // What was said of the key that they had before counts no more.
+                LATER.remove(&mut earlier.first, &self.job.name, &before.key);
+                held::HELD.remove(&mut earlier.first, &self.job.name, &before.key);
+            }
         }
         let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
         let go = self.plan.go.iter();
@@ -245,6 +264,7 @@ impl Commit<'_> {
         let mut batch = Batch::default();
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
+        self.ask_again(&mut batch)?;
         let moot = self.moot_waits()?;
         // A file of changes says nothing of those who are not in it: what is held of them stays. So do the leavers that are held,
         // where the read does not prove who is absent.
@@ -295,6 +315,26 @@ impl Commit<'_> {
         Ok(waits)
     }
 
+    /// Takes back that the creation of members was rejected who are named at another organization now: they are asked about again.
+    fn ask_again(&self, batch: &mut Batch) -> Result<(), Error> {
+        let (store, job, root) = (self.store, &self.job.name, self.job.name.root());
+        if self.job.mapping.target != Target::Membership || queue::DECISIONS.is_empty(store, &root)? {
+            return Ok(());
+        }
+        let begun = self.plan.go.iter().filter(|change| change.action == Action::Create).map(|change| &change.key);
+        for pair in begun.chain(self.plan.held.iter().map(|held| &held.key)) {
+            let is_known = held::HELD.get(store, job, pair)?.is_some()
+                || queue::DECISIONS.get(store, job, pair)?.is_some()
+                || queue::get(store, job, pair)?.is_some();
+            let Some(member) = pair.member().filter(|_| !is_known) else { continue };
+            let is_rejected = queue::DECISIONS.get(store, &root, &member)?.is_some_and(|one| one.is_rejected(None));
+            if is_rejected && SyncedRecord::get(store, &root, &member)?.is_none() {
+                queue::DECISIONS.remove(batch, &root, &member);
+            }
+        }
+        Ok(())
+    }
+
     /// The records of a job of changes that waited for another one and are on their way no more: they are done.
     fn moot_waits(&self) -> Result<BTreeSet<Key>, Error> {
         let mut waited = Vec::new();
@@ -336,7 +376,8 @@ impl Commit<'_> {
         let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));
         let wanted: BTreeMap<Key, u64> = decided.map(|change| (change.key.clone(), change.wish())).collect();
         held::prune(batch, &self.job.name, &updates.verdicts, &wanted, |key| {
-            (self.judges(key, false) || updates.there.contains_key(key)) && !updates.in_force.contains(key)
+            let is_said = self.filter.has(key) && updates.there.contains_key(key);
+            (self.judges(key, false) || is_said) && !updates.in_force.contains(key)
         });
     }
 }
@@ -415,6 +456,12 @@ impl EntryFate {
             _ => Self::Stays,
         }
     }
+}
+
+/// By entity, the records that are about to have it.
+fn claims<'a>(changes: impl IntoIterator<Item = &'a Outline>) -> BTreeMap<RemoteId, &'a Key> {
+    let stay = changes.into_iter().filter(|change| !change.leaves());
+    stay.filter_map(|change| Some((change.id?, &change.key))).collect()
 }
 
 pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {

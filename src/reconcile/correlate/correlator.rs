@@ -223,6 +223,10 @@ impl Correlator {
             let is_weak = by == SHARED || contradicted.is_some();
             // No file of changes says whether the other key is gone.
             let is_open = is_own && presence == RowPresence::Unknown && context.job.reads_changes();
+            // It joins the same two, of which one has another key now.
+            if is_open && self.links {
+                return Ok(Correlation::Matched { by, entity });
+            }
             if is_open && (!is_weak || is_named_alike(&entity, &record.fields)) {
                 let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
                 let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };

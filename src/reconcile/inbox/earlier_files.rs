@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Change, Delta, Deltas, Held, Writes};
+use crate::plan::{Change, Delta, Deltas, Held, HoldReason, Writes};
 use crate::queue;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::context::KeyFilter;
@@ -47,13 +47,17 @@ pub(crate) fn with_left(
     }
     for change in queue::list(store, &plan.job)? {
         let is_carried = match change.undo {
-            Some(_) => takes_back(&change.key) && part.writes != Writes::Off,
+            Some(_) => takes_back(&change.key),
             None => of_changes && what_for != For::File && is_left(&plan, &change.key),
         };
         if is_carried && !change.state.is_parked() {
             let (approved, marks) = (change.approved, change.marks);
             let change = compared(change.key, change.wish, &plan.fields, mirror, store)?;
-            plan.go.push(plan.spill.put(Change { approved, marks, ..change })?);
+            let change = plan.spill.put(Change { approved, marks, ..change })?;
+            match part.writes {
+                Writes::Off => plan.held.push(Held::change(change, &HoldReason::WritesOff)),
+                Writes::Auto | Writes::Approve => plan.go.push(change),
+            }
         }
     }
     Ok(plan)

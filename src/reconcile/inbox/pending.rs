@@ -31,6 +31,7 @@ use crate::reconcile::pause;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
+use crate::record::JobName;
 use crate::snapshot::Index;
 use crate::source::{Source, SourceState, csv, inbox};
 use crate::store::Store;
@@ -122,12 +123,15 @@ pub(crate) async fn run(
             attempt(context, &last, mirrors, narrow, &begun).await
         }
         (PendingWork::Rowless(rowless), None) => {
-            let before = JobState::load(context.store, &job.name)?;
+            let state_of = |part: &Job| Ok::<_, Error>((part.name.clone(), JobState::load(context.store, &part.name)?));
+            let before: Vec<(JobName, JobState)> = job.parts().map(state_of).collect::<Result<_, _>>()?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
             (report.complete, report.details.judged) = (false, false);
             // A file without rows says nothing about how files are written, nor about what the mapping alters.
-            let state = JobState::load(context.store, &job.name)?;
-            JobState { found: before.found, mapping: before.mapping, ..state }.save(context.store, &job.name)?;
+            for (part, JobState { found, mapping, .. }) in before {
+                let state = JobState::load(context.store, &part)?;
+                JobState { found, mapping, ..state }.save(context.store, &part)?;
+            }
             if job.mode == Mode::Changes && !narrow.is_narrow() && report.status != Status::Failed {
                 note_listing(context.store, job)?;
             }
@@ -194,15 +198,7 @@ pub(crate) fn repeated(
     let state = JobState::load(context.store, &job.name)?;
     let is_of_all = job.mode == Mode::Full;
     let Some(last) = last_that_counts(&state, job).filter(|_| !narrow.is_narrow()) else { return Ok(None) };
-    let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
-    let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
-    let mut due = is_of_all && (is_open || is_altered(context.store, job, &state)?);
-    for target in needed(job) {
-        // None where it was never listed, or a rebuild dropped what is known of it.
-        let listed = Mirror::stored(context.store, target)?.and_then(|mirror| mirror.listed_at());
-        due |= listed > last.listed || listed.is_none_or(|at| now.duration_since(at) >= full_pull);
-    }
+    let due = is_due(context, job, (&state, last))?;
     match state.found.as_ref().and_then(SourceState::file) {
         _ if !due => Ok(None),
         _ if is_of_all => last_file::last(job, context.store),
@@ -216,6 +212,38 @@ pub(crate) fn repeated(
     }
 }
 
+/// Whether the last file is to be looked at once more.
+fn is_due(context: &Context<'_>, job: &Job, (state, last): (&JobState, &Past)) -> Result<bool, Error> {
+    let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
+    // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
+    let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
+    let mut due = job.mode == Mode::Full && (is_open || is_altered(context.store, job, last)?);
+    for target in needed(job) {
+        // None where it was never listed, or a rebuild dropped what is known of it.
+        let listed = Mirror::stored(context.store, target)?.and_then(|mirror| mirror.listed_at());
+        due |= listed > last.listed || listed.is_none_or(|at| now.duration_since(at) >= full_pull);
+    }
+    Ok(due)
+}
+
+/// That the last list is to be looked at once more, and can't be.
+pub(crate) fn unread_note(context: &Context<'_>, job: &Job) -> Result<Option<String>, Error> {
+    let state = JobState::load(context.store, &job.name)?;
+    let last = state.inbox.past.last().filter(|last| job.mode == Mode::Full && last.is_last(Mode::Full));
+    let Some(last) = last.filter(|_| state.inbox.kept_copy.is_none()) else { return Ok(None) };
+    let why = match last.doubted {
+        _ if !is_due(context, job, (&state, last))? => return Ok(None),
+        true => "may be an older export",
+        false if last_file::last(job, context.store)?.is_none() => "is not in processed/ any more, as it was read",
+        false => return Ok(None),
+    };
+    let name = &last.name;
+    Ok(Some(format!(
+        "the last list ({name}) {why}, so it is not looked at again: drop the newest one once more. Until then no one is made again \
+         who is gone from the service, and what the job makes of rows by now is not done"
+    )))
+}
+
 /// The last file, where it may count once more.
 fn last_that_counts<'a>(state: &'a JobState, job: &Job) -> Option<&'a Past> {
     let counts = |past: &&Past| !(job.mode == Mode::Full && past.doubted) && past.is_last(job.mode);
@@ -224,10 +252,12 @@ fn last_that_counts<'a>(state: &'a JobState, job: &Job) -> Option<&'a Past> {
 
 /// Whether the last list of everyone is looked at once more since the job makes something else of rows by now. What another mapping
 /// alters is held, and counts as settled once nothing of it is left.
-fn is_altered(store: &Store, job: &Job, state: &JobState) -> Result<bool, Error> {
-    let Some(last) = last_that_counts(state, job).filter(|_| job.mode == Mode::Full) else { return Ok(false) };
-    let is_settled = || state.mapping == fingerprint::of_mapping(job, &rows::mapping(job));
-    Ok(last.mapping != staleness::as_before(job) || !(is_settled() || is_sendable(store, job)?))
+fn is_altered(store: &Store, job: &Job, last: &Past) -> Result<bool, Error> {
+    let mut is_settled = true;
+    for part in job.parts() {
+        is_settled &= JobState::load(store, &part.name)?.mapping == fingerprint::of_mapping(part, &rows::mapping(part));
+    }
+    Ok(last.mapping != staleness::as_before(job) || !(is_settled || is_sendable(store, job)?))
 }
 
 /// That rows of the last file of changes were not used by another mapping: no file that is read again says what they said.

@@ -129,6 +129,9 @@ impl<'a> InboxRun<'a> {
             self.reports.push(report);
             let state = JobState::load(self.context.store, &self.job.name)?;
             self.notes.extend(pending::unused_note(self.job, &state).map(Reason::from));
+            if !self.narrow.is_narrow() {
+                self.notes.extend(pending::unread_note(self.context, self.job)?.map(Reason::from));
+            }
         }
         report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, None)?;
         cleanup::tidy(self.context, self.job, &self.staging)
@@ -206,6 +209,8 @@ impl<'a> InboxRun<'a> {
             && let Some(last) = staleness::same_as_last(&state.inbox, &taken, &mapping)
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
+            state.inbox.repeated(&name, taken.stamp.modified());
+            state.save(self.context.store, &self.job.name)?;
             let mut report = Report { reasons: vec![same.into()], ..Report::idle(self.job.name.clone()) };
             report.details.names_file = true;
             let blank = self.blank(&state, &name, Verdict::Again);

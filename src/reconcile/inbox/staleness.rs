@@ -65,10 +65,13 @@ pub(crate) fn staleness_reason(
 
 /// Fingerprint of every setting that influences the result of a file's rows.
 pub(crate) fn as_before(job: &Job) -> String {
-    let mapping = rows::mapping(job);
     let policy = format!("{:?} {:?} {:?} {:?}", job.leavers, job.leaver_set.fields, job.protect, job.mode);
-    let rows = fingerprint::of_rows(job, &mapping) ^ xxhash_rust::xxh3::xxh3_128(policy.as_bytes());
-    format!("{} {rows:032x}", fingerprint::of_mapping(job, &mapping))
+    let of_part = |part: &Job| {
+        let mapping = rows::mapping(part);
+        format!("{} {:032x}", fingerprint::of_mapping(part, &mapping), fingerprint::of_rows(part, &mapping))
+    };
+    let all = job.parts().map(of_part).chain([policy]).collect::<Vec<_>>().join(" ");
+    format!("{:032x}", xxhash_rust::xxh3::xxh3_128(all.as_bytes()))
 }
 
 #[cfg(test)]

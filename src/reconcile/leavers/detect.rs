@@ -70,6 +70,8 @@ pub(crate) struct LeaverDetector<'a> {
     pub(crate) copies: u64,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
+    /// Entities that another record of a job of changes is to have, by what waits in the queue.
+    pub(crate) taken: &'a BTreeMap<RemoteId, Key>,
     /// People that may not be removed (law 6).
     pub(crate) protection: &'a Protection,
     /// What is set in those who leave and stay at the service.
@@ -264,7 +266,8 @@ impl LeaverDetector<'_> {
     fn leaver(&self, key: &Key, is_stated: bool, departed: &mut Leavers) -> Result<Option<Leaver>, Error> {
         let Some(known) = SyncedRecord::get(self.store, &self.job.name, key)? else { return Ok(None) };
         let done = self.job.leavers.action == LeaverAction::Update && known.left.is_some();
-        if self.claimed.contains(&known.id) {
+        let is_taken = self.taken.get(&known.id).is_some_and(|other| other != key);
+        if self.claimed.contains(&known.id) || is_taken {
             departed.claimed.insert(key.clone());
             return Ok(None);
         }

@@ -21,7 +21,7 @@ use smol_str::SmolStr;
 
 use crate::config::{Job, Mode};
 use crate::fault::chain;
-use crate::mapping::Mapped;
+use crate::mapping::{Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{
     Change, Decided, HoldReason, LeaverAction, Match, Matcher, Verdict, Writes, contradicted, is_another_person,
@@ -34,7 +34,7 @@ use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Day, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
+use crate::record::{Day, Entity, JobName, Key, Number, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -310,6 +310,41 @@ impl Appearance {
     }
 }
 
+/// A row of another job, with the days on which it counts.
+#[derive(Clone)]
+struct DatedRow {
+    record: Record,
+    from: Option<Date>,
+    until: Option<Day>,
+    preference: Option<Number>,
+}
+
+impl DatedRow {
+    /// The row of a reading; none where it is no record. Fails where it can't be used.
+    fn of(reading: Reading) -> Result<Option<Self>, ()> {
+        let from = reading.due.filter(|_| reading.later.is_some());
+        let (until, preference) = (reading.marks.due, reading.marks.preference);
+        match reading.later.map_or(reading.mapped, |later| *later) {
+            Mapped::Record(record) => Ok(Some(Self { record, from, until, preference })),
+            Mapped::Rejected(_) => Err(()),
+            Mapped::Left(_) | Mapped::Dropped => Ok(None),
+        }
+    }
+
+    /// Whether two rows of one key say different things of one day, and none of them is preferred.
+    fn compete(rows: &[Self]) -> bool {
+        let meets = |one: &Self, other: &Self| {
+            one.until.is_none_or(|until| other.from.and_then(Day::of).is_none_or(|from| from < until))
+        };
+        let differ = |one: &Self, other: &Self| {
+            let is_preferred =
+                one.preference.is_some() && other.preference.is_some() && one.preference != other.preference;
+            one.record != other.record && !is_preferred && meets(one, other) && meets(other, one)
+        };
+        rows.iter().enumerate().any(|(at, one)| rows[at + 1..].iter().any(|other| differ(one, other)))
+    }
+}
+
 /// What a look into another job came to.
 #[derive(Default)]
 struct Looked {
@@ -379,26 +414,28 @@ impl<'a> Appearances<'a> {
         Ok(Looked { waiting, unread: read.incomplete().first().cloned().or(lost) })
     }
 
-    /// Takes those out of the records whose key is in rows that differ: the other job uses none of those.
+    /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be
+    /// used.
     fn doubt_several(&mut self, context: &Context<'_>, other: &Job, today: Date) -> Result<(), Error> {
         if self.records.is_empty() {
             return Ok(());
         }
-        let fitting = self.records.values().flatten().map(|row| (row.key.clone(), (None, false)));
-        let mut rows: BTreeMap<Key, (Option<Record>, bool)> = fitting.collect();
+        let fitting = self.records.values().flatten().map(|row| (row.key.clone(), Some(Vec::new())));
+        let mut rows: BTreeMap<Key, Option<Vec<DatedRow>>> = fitting.collect();
         rows::read(context, other, &rows::mapping(other), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
-            if let Mapped::Record(record) = reading.mapped
-                && let Some((first, differ)) = rows.get_mut(&record.key)
-            {
-                *differ |= first.as_ref().is_some_and(|first| *first != record) && reading.marks.preference.is_none();
-                first.get_or_insert(record);
+            if let Some(all) = reading.key().or(reading.early.as_ref()).and_then(|key| rows.get_mut(key)) {
+                match DatedRow::of(reading) {
+                    Ok(row) => all.iter_mut().for_each(|all| all.extend(row.clone())),
+                    Err(()) => *all = None,
+                }
             }
             ControlFlow::Continue(())
         })?;
         for (id, records) in &mut self.records {
-            let differing = records.extract_if(.., |record| rows[&record.key].1).count();
-            self.unusable.extend((differing > 0).then_some(*id));
+            let is_used = |all: &Option<Vec<DatedRow>>| all.as_ref().is_some_and(|rows| !DatedRow::compete(rows));
+            let unused = records.extract_if(.., |record| !is_used(&rows[&record.key])).count();
+            self.unusable.extend((unused > 0).then_some(*id));
         }
         self.records.retain(|_, records| !records.is_empty());
         Ok(())

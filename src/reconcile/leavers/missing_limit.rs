@@ -142,6 +142,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
         first: context.missed_since(now),
         copies: restored_state::copies(store)?,
         claimed: &claimed,
+        taken: &BTreeMap::new(),
         protection: &protection,
         set: &set,
         members: None,

@@ -1,7 +1,7 @@
 //! What is remembered of an inbox between runs.
 
 use crate::config::Mode;
-use crate::source::inbox::OlderExport;
+use crate::source::inbox::{OlderExport, dated};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -95,6 +95,16 @@ impl InboxState {
         self.past.push(past);
         let more = self.past.len().saturating_sub(PAST_MAX);
         self.past.drain(..more);
+    }
+
+    /// Notes that the last file came once more, by a later date in its name, or written later: it is as new as that.
+    pub(crate) fn repeated(&mut self, name: &str, modified: Option<Timestamp>) {
+        if let Some(last) = self.past.last_mut() {
+            if dated(name) >= dated(&last.name) {
+                last.name = name.to_owned();
+            }
+            last.modified = last.modified.max(modified);
+        }
     }
 
     /// Whether it is not judged who is missing from the last file. One that may be old is judged by a person.

@@ -21,7 +21,7 @@ pub(crate) fn protection(context: &Context<'_>) -> Result<Protection, store::Err
     let mut people = Vec::new();
     for job in context.config.jobs.iter().filter(|job| !job.protect.is_empty()) {
         let mut last = JobState::load(context.store, &job.name)?.protects;
-        people.extend(job.protect.iter().filter_map(|name| last.remove(&normalize(name))));
+        people.extend(job.protect.iter().filter_map(|name| last.remove(&normalize(name))).flatten());
     }
     Ok(Protection::new(context.config.jobs.iter().flat_map(|job| &job.protect), people))
 }

@@ -52,7 +52,7 @@ pub struct JobState {
     pub(crate) partly_decided: bool,
     /// Who had the names in `protect` last.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) protects: BTreeMap<String, ProtectedPerson>,
+    pub(crate) protects: BTreeMap<String, Vec<ProtectedPerson>>,
     /// The last run.
     #[serde(default)]
     pub last: Option<LastRun>,

@@ -77,7 +77,7 @@ pub(crate) struct StateUpdates {
     /// file named of them.
     pub(crate) spoilt: BTreeSet<Key>,
     /// Who has the names in `protect`, or had them last.
-    pub(crate) protects: BTreeMap<String, ProtectedPerson>,
+    pub(crate) protects: BTreeMap<String, Vec<ProtectedPerson>>,
     /// Of which records of files of changes something could not be used that may be mended elsewhere.
     pub(crate) to_mend: BTreeSet<Key>,
     /// The day on which the run looks at who is there.

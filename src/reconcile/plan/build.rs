@@ -26,12 +26,13 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
-use crate::reconcile::model::state_updates::StateUpdates;
+use crate::reconcile::model::state_updates::{Outdated, StateUpdates};
 use crate::reconcile::restored_state;
-use crate::record::{Action, JobName, Key, Rejected, RowMetadata, Target};
-use crate::snapshot::{Gone, SyncedRecord};
+use crate::record::{Action, JobName, Key, Rejected, RemoteId, RowMetadata, Target};
+use crate::snapshot::{Gone, Owner, SyncedRecord};
 use crate::source::Complete;
 use crate::source::inbox::Reads;
 use crate::store::Store;
@@ -178,6 +179,8 @@ impl<'a> Inputs<'a> {
         let sees_all = proves_absence && self.is_whole() && !self.is_superseded();
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
             Some(at) if rows.present.has(at) => RowPresence::Seen,
+            // A row says that they are gone.
+            Some(_) if job.mode == Mode::Changes && rows.left.contains_key(key) => RowPresence::Absent,
             Some(_) if sees_all || (proves_absence && self.part.looks_ahead) => RowPresence::Absent,
             _ => RowPresence::Unknown,
         };
@@ -203,6 +206,7 @@ impl<'a> Inputs<'a> {
             first: context.missed_since(now),
             copies: rows.copies,
             claimed: &classified.claimed,
+            taken: &self.taken()?,
             protection: &protection,
             set: &set,
             members: Memberships::of(context, job, self.part.mirrors, self.part.earlier, pairs),
@@ -245,6 +249,18 @@ impl<'a> Inputs<'a> {
             Mode::Changes => leavers.ended.values().cloned().collect(),
         };
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
+    }
+
+    /// The entities that records of a job of changes are to have, by what waits in the queue.
+    fn taken(&self) -> Result<BTreeMap<RemoteId, Key>, Error> {
+        let (job, mut taken) = (self.job(), BTreeMap::new());
+        if job.mode == Mode::Changes {
+            queue::each(self.store(), &job.name, |change| {
+                let is_theirs = !change.wish.leaves() && change.undo.is_none();
+                taken.extend(change.wish.id.filter(|_| is_theirs).map(|id| (id, change.key)));
+            })?;
+        }
+        Ok(taken)
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -460,6 +476,33 @@ impl<'a> Inputs<'a> {
         Ok(old)
     }
 
+    /// What files of changes kept for later and a list of everyone does not say, too; and whether it was to count from a later day on.
+    fn overtaken(&self) -> Result<Vec<(Key, bool)>, Error> {
+        let mut overtaken = Vec::new();
+        if self.job().mode == Mode::Full {
+            let early: BTreeSet<&Key> = self.rows.early_keys().collect();
+            LATER.each(self.store(), &self.job().name, |key, record| {
+                overtaken.extend((!early.contains(&key)).then_some((key, record.from.is_some())));
+            })?;
+        }
+        Ok(overtaken)
+    }
+
+    /// Approvals to take over someone under a new key, where a row of this read has them under the one before.
+    fn void_takeovers(&self) -> Result<Vec<(Key, Outdated)>, Error> {
+        let (job, mut void) = (self.job(), Vec::new());
+        for (id, key) in self.taken()? {
+            let owner = Owner::besides(self.store(), job.mapping.target, id, (&job.name, &key))?;
+            let Some(before) = owner.filter(|owner| owner.job == job.name).map(|owner| owner.key) else { continue };
+            let is_of_file = |key: &Key| *key == before && !self.rows.earlier.contains(key);
+            let is_read = self.is_present(&before) || self.rows.candidates.iter().any(|one| is_of_file(&one.key));
+            if let Some(open) = queue::get(self.store(), &job.name, &key)?.filter(|open| is_read && open.approved) {
+                void.push((key, Outdated { wish: open.wish.digest(), seen: None }));
+            }
+        }
+        Ok(void)
+    }
+
     /// Whether what it reads was not read before.
     fn reads_anew(&self) -> bool {
         self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)
@@ -490,6 +533,9 @@ impl<'a> Inputs<'a> {
         let of_state = self.notes_of_state(&protected)?;
         let there = self.there(!attendance.sees_all)?;
         let mode = self.job().mode;
+        let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
+        let named = overtaken.iter().filter(|(_, begins)| *begins).count();
+        let void = self.void_takeovers()?;
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
@@ -507,12 +553,15 @@ impl<'a> Inputs<'a> {
         };
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
+        let of_state = of_state.into_iter().chain(notes::overtaken_note(named));
         let notes = notes.chain(notes::photos_note(&classified.photos_left)).chain(of_state).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
         let mut updates = read.updates;
         updates.due.extend(leavers.dated);
+        updates.later_ended.extend(overtaken.into_iter().map(|(key, _)| key));
+        updates.outdated.extend(void);
         let rest = JobPlan {
             complete,
             incomplete: attendance.complete.err().unwrap_or_default(),

@@ -103,6 +103,11 @@ impl<'a> Inputs<'a> {
                 rows.binary_search_by_key(&line, |row| row.0).ok().map(|at| rows[at].1.clone())
             };
             rows.drop_halves(&unusable, of_line, &index, &spill)?;
+            if job.reads_older_changes() {
+                // It ends no day that a newer file named.
+                rows.later.undue.clear();
+                rows.later.spoilt.clear();
+            }
         }
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
@@ -208,11 +213,18 @@ impl<'a> Inputs<'a> {
             let is_early = || self.rows.early_keys().any(|early| early == key);
             // A row that says that a membership is over says nothing of its organization.
             let is_over = || self.rows.left.contains_key(key) && !self.job().is_of_organizations();
-            let is_said = self.is_present(key) || is_over() || is_early();
+            let is_said = self.is_present(key) || is_over() || is_early() || self.is_spoilt(key);
             is_said && !(is_older && rejected.contains(key))
         };
-        let row = |key: &Key| if rejected.contains(key) { RowIs::Rejected } else { RowIs::Usable };
+        let is_unusable = |key: &Key| rejected.contains(key) || self.is_spoilt(key);
+        let row = |key: &Key| if is_unusable(key) { RowIs::Rejected } else { RowIs::Usable };
         Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
+    }
+
+    /// Whether a row of a file of changes that can't be used is about a record, or may be.
+    fn is_spoilt(&self, key: &Key) -> bool {
+        let spoilt = &self.rows.later.spoilt;
+        spoilt.contains(key) || key.member().is_some_and(|member| spoilt.contains(&member))
     }
 
     /// Known keys that a complete read says are gone.
@@ -281,7 +293,8 @@ impl<'a> Inputs<'a> {
             keys.extend(waits.then_some(change.key));
         })?;
         let rows = &self.rows;
-        keys.retain(|key| !rows.left.contains_key(key) && !self.is_present(key) && self.part.filter.has(key));
+        let is_said = |key: &Key| rows.left.contains_key(key) || self.is_present(key) || self.is_spoilt(key);
+        keys.retain(|key| !is_said(key) && self.part.filter.has(key));
         for waiting in queue::of(store, &job.name, &keys)? {
             let queue::Change { key, wish, marks, approved, .. } = waiting;
             carried.push(Change { key, wish, fields: Deltas::new(), line: None, known: true, approved, marks });
@@ -315,8 +328,7 @@ impl<'a> Inputs<'a> {
         let unknown_note =
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
         let gone = notes::unknown_gone_note(&self.unknown_gone()?);
-        let later = &self.rows.later;
-        let unused = [notes::unusable_note(later.unusable), notes::overtaken_note(later.overtaken)];
+        let unusable = notes::unusable_note(self.rows.later.unusable);
         let updates = StateUpdates {
             content: self.content(),
             today: Day::of(job.day(self.part.context.now_for_leavers())),
@@ -333,7 +345,7 @@ impl<'a> Inputs<'a> {
                 .iter()
                 .map(unknown_note)
                 .chain(lookups::notes(job))
-                .chain(unused.into_iter().chain([gone]).flatten())
+                .chain([unusable, gone].into_iter().flatten())
                 .collect(),
             unfinished: !self.lost.is_empty() || self.rows.early_keys().next().is_some(),
             lost: self.lost,

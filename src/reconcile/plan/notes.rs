@@ -115,12 +115,11 @@ pub(crate) fn unprotected_note(names: &[&str]) -> Option<String> {
     (!names.is_empty()).then_some(note)
 }
 
-/// The names in `protect` that no one has any more, with those who are protected by them all the same.
+/// The names in `protect` that people had and have no more, with those who are protected by them all the same.
 pub(crate) fn renamed_note(names: &[(&str, String)]) -> Option<String> {
-    let listed = some(names.iter().map(|(name, now)| format!("{} ({now})", Sensitive(name))), ", ");
-    let note = format!(
-        "protect: no one has {listed} any more; who had that last is still protected, so name them by what they have now"
-    );
+    let listed = some(names.iter().map(|(name, now)| format!("{} last ({now} now)", Sensitive(name))), ", ");
+    let note =
+        format!("protect: who had {listed} has another key or email by now, and is still protected; name them by that");
     (!names.is_empty()).then_some(note)
 }
 

@@ -19,54 +19,62 @@ use crate::snapshot::{Index, Owner, SyncedRecord};
 #[derive(Default)]
 pub(super) struct ProtectedNames<'a> {
     /// By name, those who have it, or had it last.
-    pub(super) people: BTreeMap<String, ProtectedPerson>,
-    /// Names that no one has any more, with those who had them last, by what they are called now.
+    pub(super) people: BTreeMap<String, Vec<ProtectedPerson>>,
+    /// Names that people had last and have no more, with what these are called now.
     pub(super) former: Vec<(&'a str, String)>,
     /// Names that no one has, and no one is known to have had.
     pub(super) unknown: Vec<&'a str>,
 }
 
 /// Who has a name.
-enum Holder {
-    Person(ProtectedPerson),
-    /// Someone who is not at the service yet.
-    Coming,
-    None,
-    /// It is not known of everybody who has which email.
-    Unknown,
+#[derive(Default)]
+struct Holders {
+    people: Vec<ProtectedPerson>,
+    /// Whether there may be others: someone who is not at the service yet, or whose email no mirror has.
+    may_be_more: bool,
 }
 
 impl<'a> Inputs<'a> {
-    /// Finds out who has the names in the job's `protect`. Before the first run no one is known.
+    /// Finds out who has the names in the job's `protect`. Before the first run, and after a rebuild, no one is known.
     pub(super) fn protected(&self) -> Result<ProtectedNames<'a>, Error> {
         let (job, mut names) = (self.job(), ProtectedNames::default());
         if self.index.is_empty() || job.name.is_part() {
+            names.people.clone_from(&self.state.protects);
             return Ok(names);
         }
         for name in job.protect.iter().map(|name| name.trim()).filter(|name| !name.is_empty()) {
             let folded = normalize(name);
-            let before = self.state.protects.get(&folded);
-            let before = before.map(|person| Ok::<_, Error>((person, self.shown(person)?))).transpose()?;
-            let last = before.as_ref().and_then(|(person, shown)| Some((*person, shown.as_ref()?)));
-            if let Some((person, shown)) = last
-                && self.has_name(person, shown, &folded)?
-            {
-                names.people.insert(folded, person.clone());
-                continue;
-            }
-            match (self.holder(name, &folded)?, last) {
-                (Holder::Person(person), _) => _ = names.people.insert(folded, person),
-                (Holder::Coming | Holder::Unknown, None) => {}
-                (Holder::None, None) => names.unknown.push(name),
-                (_, Some((person, _))) => {
-                    let owner = Owner::of(self.store(), person.target, person.id)?;
-                    let now = owner.map_or_else(|| format!("id {}", person.id), |owner| format!("key {}", owner.key));
-                    names.former.push((name, now));
-                    names.people.insert(folded, person.clone());
+            let (mut people, mut former) = (Vec::new(), Vec::new());
+            for person in self.state.protects.get(&folded).into_iter().flatten() {
+                if let Some(shown) = self.shown(person)? {
+                    let has_it = self.has_name(person, &shown, &folded)?;
+                    if has_it { &mut people } else { &mut former }.push(person.clone());
                 }
             }
+            if people.is_empty() || !former.is_empty() {
+                let now = self.holders(name, &folded)?;
+                let is_new = |person: &ProtectedPerson| !people.contains(person) && !former.contains(person);
+                let gained: Vec<ProtectedPerson> = now.people.into_iter().filter(is_new).collect();
+                if people.is_empty() && former.is_empty() && gained.is_empty() && !now.may_be_more {
+                    names.unknown.push(name);
+                }
+                if gained.is_empty() {
+                    for person in former {
+                        names.former.push((name, self.called(&person)?));
+                        people.push(person);
+                    }
+                }
+                people.extend(gained);
+            }
+            names.people.insert(folded, people);
         }
         Ok(names)
+    }
+
+    /// What a person is called now.
+    fn called(&self, person: &ProtectedPerson) -> Result<String, Error> {
+        let owner = Owner::of(self.store(), person.target, person.id)?;
+        Ok(owner.map_or_else(|| format!("id {}", person.id), |owner| format!("key {}", owner.key)))
     }
 
     /// What the service shows of a person, where they are there.
@@ -86,44 +94,44 @@ impl<'a> Inputs<'a> {
         Ok([email, sent, Some(normalize(key.as_str()))].iter().flatten().any(|own| own == name))
     }
 
-    fn holder(&self, name: &str, folded: &str) -> Result<Holder, Error> {
+    /// Everyone who has a name.
+    fn holders(&self, name: &str, folded: &str) -> Result<Holders, Error> {
+        let mut holders = Holders::default();
         if let Some(key) = Key::new(name) {
-            if self.index.by_key(name).is_none() && self.rows.candidates.iter().any(|one| one.key == key) {
-                return Ok(Holder::Coming);
-            }
+            let is_read = |key: &Key| self.rows.candidates.iter().any(|one| one.key == *key);
+            holders.may_be_more = self.index.by_key(name).is_none() && is_read(&key);
             for part in self.part.context.config.parts().filter(|part| part.mapping.target.has_presence()) {
                 let id = match part.name == self.job().name {
                     true => id_of(&self.index, name, folded),
                     false => id_of(&Index::load(self.store(), &part.name)?, name, folded),
                 };
                 if let Some(id) = id {
-                    return self.person(part.mapping.target, id);
+                    self.add(&mut holders, part.mapping.target, id)?;
                 }
             }
         }
-        if !name.contains('@') {
-            return Ok(Holder::None);
-        }
-        let mut is_known = true;
-        for target in [Target::Staff, Target::Contractor] {
+        for target in [Target::Staff, Target::Contractor].into_iter().filter(|_| name.contains('@')) {
             let Some(mirror) = self.people_of(target)? else { continue };
-            is_known &= mirror.keeps(Protection::FIELD);
-            let mut found = None;
+            holders.may_be_more |= !mirror.keeps(Protection::FIELD);
+            let mut found = Vec::new();
             mirror.each(self.store(), |shown| {
                 let has_it = shown.value(Protection::FIELD).as_text().is_some_and(|email| normalize(email) == folded);
-                found = found.take().or(has_it.then_some(shown.id));
+                found.extend(has_it.then_some(shown.id));
             })?;
-            if let Some(id) = found {
-                return self.person(target, id);
+            for id in found {
+                self.add(&mut holders, target, id)?;
             }
         }
-        Ok(if is_known { Holder::None } else { Holder::Unknown })
+        Ok(holders)
     }
 
-    fn person(&self, target: Target, id: RemoteId) -> Result<Holder, Error> {
+    fn add(&self, holders: &mut Holders, target: Target, id: RemoteId) -> Result<(), Error> {
         let shown = self.people_of(target)?.map(|mirror| mirror.get(self.store(), id)).transpose()?.flatten();
-        let created = shown.map(|shown| shown.created).unwrap_or_default();
-        Ok(Holder::Person(ProtectedPerson { target, id, created }))
+        let person = ProtectedPerson { target, id, created: shown.map(|shown| shown.created).unwrap_or_default() };
+        if !holders.people.contains(&person) {
+            holders.people.push(person);
+        }
+        Ok(())
     }
 
     /// The people of a kind, as they were pulled last.

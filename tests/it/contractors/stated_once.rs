@@ -540,6 +540,60 @@ mod halves {
         }
     }
 
+    /// Both halves of a removal that was approved end by a row that may be about any organization.
+    #[test]
+    fn law_6_a_row_without_a_company_ends_a_removal_as_a_whole() {
+        for decides in [true, false] {
+            let mut site = approving(&["Acme,,,"]);
+            site.arrives("Acme,gone,,");
+            if decides {
+                site.world.run(&["approve"]).expect(0);
+            }
+            site.reads("C1,Ana Lee,ana@x.com,,,,\nC2,Con 2,c2@x.com,Acme,,,\n");
+            site.world.run(&["approve"]);
+            site.after(1);
+            site.expect(Some(&["Acme"]), "approved before");
+        }
+    }
+
+    /// Their memberships go along.
+    #[test]
+    fn law_6_whose_new_number_was_approved_keeps_the_other_companies() {
+        let mut site = Site::new(&["Acme,,,", "Bolt,,,"]);
+        let new = |company: &str, status: &str| format!("N1,Ana Lee,ana@x.com,{company},{status},,\n");
+        site.reads(&new("Acme", ""));
+        site.world.run(&["approve"]).expect(0);
+        site.after(0);
+        site.expect(Some(&["Acme", "Bolt"]), "the number");
+        site.reads(&new("Acme", "gone"));
+        site.expect(Some(&["Bolt"]), "one is over");
+        site.reads(&new("Bolt", "gone"));
+        site.expect(None, "both are");
+    }
+
+    #[test]
+    fn law_6_whose_new_number_was_approved_once_the_old_one_was_over_keeps_the_company() {
+        let mut site = Site::new(&["Acme,,,2027-03-02"]);
+        site.reads("N1,Ana Lee,ana@x.com,Acme,,,\n");
+        site.after(3);
+        site.world.run(&["approve"]).expect(0);
+        site.after(0);
+        site.after(1);
+        site.expect(Some(&["Acme"]), "the new number");
+    }
+
+    #[test]
+    fn law_6_an_older_file_ends_no_day_that_a_newer_one_named() {
+        let site = Site::new(&["Acme,,,"]);
+        let her = |rest: &str| HEADER.to_owned() + &format!("C1,Ana Lee,ana@x.com,{rest}\n");
+        Inbox(&site.world).drop("2027-02-20.csv", her("Acme,,,2027-03-02"));
+        site.after(0);
+        Inbox(&site.world).drop("2027-02-10.csv", her("Acme,,,"));
+        site.after(0);
+        site.after(3);
+        site.expect(None, "the day of the newer file");
+    }
+
     /// A value of theirs that can't be used is looked at again by each run, as long as they are there.
     #[test]
     fn a_value_that_can_not_be_used_brings_no_one_back_and_uses_no_row() {

@@ -341,3 +341,34 @@ fn law_1_a_list_is_not_read_again_after_the_job_read_something_newer_elsewhere()
         assert_eq!(world.staff(), before);
     }
 }
+
+#[test]
+fn a_list_that_is_to_be_looked_at_again_and_can_not_be_is_named() {
+    for is_gone in [true, false] {
+        let mut world = world("", LEAVE_AT_ONCE);
+        Inbox(&world).drop("s-2026-11-20.csv", people(1..20));
+        world.sync().expect(0);
+        if is_gone {
+            std::fs::remove_dir_all(Inbox(&world).path("processed")).unwrap();
+            std::fs::create_dir(Inbox(&world).path("processed")).unwrap();
+        } else {
+            Inbox(&world).drop("s-2026-11-10.csv", people(1..20).replace("Clerk", "Boss"));
+            world.sync().expect(4);
+            world.run(&["reject", "staff"]).expect(0);
+        }
+        world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config });
+        world.sync().expect(0);
+        reason_has(&world.sync().expect(0), "so it is not looked at again");
+    }
+}
+
+#[test]
+fn fault_94_an_equal_file_with_a_later_date_makes_others_older() {
+    let world = world("", LEAVE_AT_ONCE);
+    for (name, exit) in [("s-2026-11-01.csv", 0), ("s-2026-11-20.csv", 0)] {
+        Inbox(&world).drop(name, people(1..20));
+        world.sync().expect(exit);
+    }
+    Inbox(&world).drop("s-2026-11-10.csv", people(1..19));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+}

@@ -362,3 +362,81 @@ fn law_6_who_has_a_new_key_in_a_file_of_changes_is_asked_about_and_a_leaver_no_o
     staff.reads(&named(1, "N1", "gone,,"));
     assert_eq!(staff.world.staff().len(), 12);
 }
+
+/// Whichever comes first: that the old number is gone, or the new one.
+#[test]
+fn law_6_whose_new_number_was_approved_is_not_removed_under_the_old_one() {
+    let new = row(1, "Boss,,").replace("P00001", "N1");
+    for (first, files) in [
+        ("Clerk,,", vec![new.clone(), row(1, "gone,,")]),
+        ("Clerk,,", vec![new.clone() + &row(1, "gone,,")]),
+        ("Clerk,,2027-03-02", vec![new.clone()]),
+        ("Clerk,2027-03-01,", vec![row(1, "Cook,2027-03-03,"), new]),
+        ("Clerk,,2027-03-02", vec![row(1, "Boss,2027-03-03,").replace("P00001", "N1")]),
+    ] {
+        let mut staff = Staff::new("include = \"{{ title != 'gone' }}\"\n", "");
+        staff.reads(&row(1, first));
+        let id = staff.world.held_as(1).unwrap()["id"].clone();
+        for file in &files {
+            staff.reads(file);
+        }
+        for days in [0, 4, 0] {
+            staff.after(days);
+            staff.decide(&["approve"]);
+        }
+        let her: Vec<_> = staff.world.staff().into_iter().filter(|one| one["email"] == "person1@example.com").collect();
+        assert_eq!((her.len(), &her[0]["id"], &her[0]["title"]), (1, &id, &"Boss".into()), "{files:?}");
+    }
+}
+
+#[test]
+fn law_5_an_approved_update_that_met_an_outage_is_asked_about_again_where_the_person_was_edited_since() {
+    let mut staff = Staff::new(APPROVE, "");
+    staff.reads(&row(1, "Clerk,,"));
+    staff.decide(&["approve"]);
+    staff.reads(&row(1, "Boss,,"));
+    staff.world.faults(&["staff.update status=503"]);
+    staff.decide(&["approve"]);
+    staff.world.faults(&[]);
+    let id = staff.world.held_as(1).unwrap()["id"].as_i64().unwrap();
+    staff.world.service().edit("staff", id, serde_json::json!({"title": "By hand"}));
+    staff.after(0);
+    assert_eq!(staff.title().as_deref(), Some("By hand"));
+    staff.decide(&["approve"]);
+    assert_eq!(staff.title().as_deref(), Some("Boss"));
+}
+
+#[test]
+fn law_8_equal_rows_that_begin_later_are_one_beside_a_third() {
+    let mut staff = Staff::new("", "");
+    let later = row(1, "Cook,2027-03-03,2027-03-04");
+    staff.reads(&(later.clone() + &later + &row(1, "Boss,2027-03-06,")));
+    staff.after(2);
+    assert_eq!(staff.title().as_deref(), Some("Cook"));
+    staff.after(4);
+    assert_eq!(staff.title().as_deref(), Some("Boss"));
+}
+
+#[test]
+fn law_9_a_last_day_that_differs_from_the_one_before_outlives_a_rebuild() {
+    let mut staff = Staff::new("", "");
+    staff.reads(&row(1, "Clerk,,2027-03-02"));
+    staff.reads(&(row(1, "Cook,,2027-03-03") + &row(1, "Boss,2027-03-06,")));
+    staff.world.run(&["rebuild"]).expect(0);
+    staff.after(3);
+    assert_eq!(staff.title(), None);
+    staff.after(3);
+    assert_eq!(staff.title().as_deref(), Some("Boss"));
+}
+
+#[test]
+fn law_6_a_new_number_is_asked_about_again_where_a_newer_file_has_the_old_one() {
+    for again in ["Cook,,", "Clerk,,"] {
+        let mut staff = Staff::new("", "");
+        staff.reads(&row(1, "Clerk,,"));
+        staff.reads(&row(1, "Boss,,").replace("P00001", "N1"));
+        staff.world.run(&["approve"]).expect(0);
+        staff.reads(&row(1, again));
+        assert_eq!(staff.title().as_deref(), Some(&again[..again.len() - 2]), "{again}");
+    }
+}

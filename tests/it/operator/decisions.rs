@@ -86,3 +86,15 @@ fn an_approval_is_of_a_change_as_it_was_shown_and_void_where_the_service_holds_s
         }
     }
 }
+
+#[test]
+fn law_7_a_run_for_one_person_leaves_what_was_rejected_of_others() {
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
+    world.sync_of(people(1..11));
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync();
+    world.sync_of(people(1..11).replace("Clerk", "Boss")).expect(4);
+    world.run(&["reject", "staff"]).expect(0);
+    world.run(&["sync", "--key", "P00001"]);
+    assert_eq!(world.sync().expect(0).job()["held"], 0);
+}

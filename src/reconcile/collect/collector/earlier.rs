@@ -65,7 +65,12 @@ impl Collector<'_> {
     /// first of their days to the last.
     pub(super) fn settle_begun(&mut self) {
         for (key, rows) in std::mem::take(&mut self.begun) {
-            let records: Vec<KeptRecord> = rows.iter().map(|(_, record)| record.clone()).collect();
+            let mut records: Vec<KeptRecord> = Vec::new();
+            for (_, record) in &rows {
+                if !records.contains(record) {
+                    records.push(record.clone());
+                }
+            }
             let is_preferred = best(records.iter().map(|record| record.marks.preference)).is_some();
             let turns =
                 if is_preferred && !compete(&records) { timeline(&records, Day::of(self.today)) } else { records };
@@ -220,21 +225,19 @@ impl Collector<'_> {
         Ok(Undelivered { records, withdrawn, unusable })
     }
 
+    /// The keys of queued changes whose row is not over: it came after the one that named a last day.
+    fn following(&self, store: &Store, today: Option<Day>) -> Result<BTreeSet<Key>, Error> {
+        let mut following = BTreeSet::new();
+        queue::each(store, &self.job.name, |change| {
+            let stays = !change.wish.leaves() && change.undo.is_none() && !change.marks.is_over(today);
+            following.extend(stays.then_some(change.key));
+        })?;
+        Ok(following)
+    }
+
     /// A record that counts now, by the mapping of today.
     pub(super) fn kept(&self, fields: Values, marks: RowMetadata) -> KeptRecord {
         KeptRecord { mapping: self.mapping.clone(), fields, marks, from: None, then: None }
-    }
-
-    /// Ends what files of changes keep for later days, where the job was one of changes before: a list of everyone says it all.
-    pub(super) fn end_earlier(&mut self, store: &Store) -> Result<(), Error> {
-        let is_whole = self.read.as_ref().is_some_and(|read| read.incomplete().is_empty());
-        if is_whole && !self.narrow.is_narrow() {
-            LATER.each(store, &self.job.name, |key, record| {
-                self.later.overtaken += usize::from(record.from.is_some());
-                self.later.ended.insert(key);
-            })?;
-        }
-        Ok(())
     }
 
     /// Adds what earlier files of changes said, where this one does not say something else: what could not be decided on, what
@@ -286,14 +289,21 @@ impl Collector<'_> {
                 records.entry(key).or_insert(self.kept(known.sent, known.marks));
             }
         }
-        let named = self.dated().filter(|(_, day)| has_come(*day)).map(|(key, _)| key);
+        let following = self.following(store, today)?;
+        let mut named = Vec::new();
+        for (key, _) in self.dated().filter(|(key, day)| has_come(*day) && !following.contains(key)) {
+            // A run that was cut off may have confirmed what came after that day.
+            let known = SyncedRecord::get(store, &self.job.name, &key)?;
+            named.extend(known.is_some_and(|known| known.marks.is_over(today)).then_some(key));
+        }
         // Whose last membership ends is gone, whatever their own row named last.
-        let over = named.chain(pairs.iter().flat_map(|pairs| pairs.ended.iter().cloned())).chain(withdrawn);
+        let over = named.into_iter().chain(pairs.iter().flat_map(|pairs| pairs.ended.iter().cloned())).chain(withdrawn);
         let is_over = |key: &Key| is_open(key) && !records.contains_key(key) && self.narrow.has(key);
         let left: Vec<Key> = over.filter(is_over).collect();
         // Who begins later is not gone, and what the row says of days is kept with it.
         let dated = self.dated().map(|(key, _)| key);
-        let is_early = |key: &Key| self.early.contains(key) && !is_unchanged(key);
+        let counts = |key: &Key| is_unchanged(key) || self.candidates.iter().any(|candidate| candidate.key == *key);
+        let is_early = |key: &Key| self.early.contains(key) && !counts(key);
         self.later.undue = dated.filter(|key| spoilt.contains(key) || is_early(key)).collect();
         self.later.begun.extend(after);
         self.later.ended = ended;
