@@ -196,8 +196,15 @@ pub(crate) fn due_pairs(context: &Context<'_>, job: &Job) -> Result<Option<DuePa
         Ok(())
     })?;
     without.retain(|member| !standing.contains(member));
+    let mut named = BTreeSet::new();
+    for pair in read.candidates.iter().map(|one| &one.key) {
+        let is_open = open.known.contains(pair) || open.begun.contains(pair);
+        if !is_open && queue::DECISIONS.get(context.store, &memberships.name, pair)?.is_none() {
+            named.extend(pair.member());
+        }
+    }
     let unreadable = read.rejected.iter().filter(|row| row.key.is_none()).filter_map(|row| row.line).collect();
-    Ok(Some(DuePairs { standing, without, ended, unreadable }))
+    Ok(Some(DuePairs { standing, without, ended, named, unreadable }))
 }
 
 /// The pairs of members and organizations before a read.

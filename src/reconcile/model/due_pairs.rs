@@ -16,6 +16,8 @@ pub(crate) struct DuePairs {
     pub(crate) without: BTreeSet<Key>,
     /// Members with one that is over by a day that an earlier file named.
     pub(crate) ended: BTreeSet<Key>,
+    /// Members with a membership that no file named before.
+    pub(crate) named: BTreeSet<Key>,
     /// The lines of rows of which it can't be read which organization they mean.
     pub(crate) unreadable: BTreeSet<u64>,
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::notes;
 use crate::config::{Job, Mode};
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Change, Deltas};
+use crate::plan::{Change, Deltas, Verdict};
 use crate::queue;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
@@ -82,9 +82,9 @@ impl<'a> Inputs<'a> {
             .with(lost(job, (&index, &dirty), mirror, store)?, pairs.as_ref())
             .read(context, &mapping, &dirty, state.found.as_ref())?
             .resolve_duplicates(store)?;
-        let joined = match pairs {
-            Some(pairs) => pairs.standing,
-            None => still_joined(context, job, &rows.left)?,
+        let (joined, named) = match pairs {
+            Some(pairs) => (pairs.standing, pairs.named),
+            None => (still_joined(context, job, &rows.left)?, BTreeSet::new()),
         };
         rows.left.retain(|key, _| !joined.contains(key));
         if job.mapping.target == Target::Membership && job.mode == Mode::Changes {
@@ -111,7 +111,13 @@ impl<'a> Inputs<'a> {
         }
         let lag = state.shown.judge(&mut rows, &index);
         let written = written(job, &mapping);
-        let decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
+        let mut decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
+        // Who was rejected, and is named at another organization now, is asked about again.
+        for member in named.iter().filter(|member| index.by_key(member.as_str()).is_none()) {
+            if let Some(Verdict::Rejected(_)) = decisions.verdicts.get(member) {
+                decisions.verdicts.remove(member);
+            }
+        }
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));

@@ -540,6 +540,20 @@ mod halves {
         }
     }
 
+    #[test]
+    fn who_was_rejected_is_asked_about_again_at_another_company() {
+        let mut site = approving(&[]);
+        site.arrives("Bolt,,,");
+        site.world.run(&["reject"]).expect(0);
+        site.after(0);
+        site.arrives("Crow,,,");
+        for _ in 0..2 {
+            site.world.run(&["approve"]);
+            site.after(0);
+        }
+        site.expect(Some(&["Crow"]), "approved");
+    }
+
     /// Both halves of a removal that was approved end by a row that may be about any organization.
     #[test]
     fn law_6_a_row_without_a_company_ends_a_removal_as_a_whole() {
