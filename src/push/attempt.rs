@@ -181,7 +181,9 @@ impl Push<'_> {
                 };
                 self.compare((&held, &shown), change, mirror, breaker)?;
                 let after = shown.entity(mirror.elements());
-                if let Some(field) = not_taken(self.fields, &change.wish.fields, &moved, &before, &after) {
+                // An earlier try may have moved it already.
+                let first = earlier(change).unwrap_or_else(|| before.clone());
+                if let Some(field) = not_taken(self.fields, &change.wish.fields, &moved, &first, &after) {
                     let words = format!("it answered with success and did not take the new {field}");
                     return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
                 }

@@ -34,8 +34,8 @@ impl Push<'_> {
         Ok(looked.unclear.into_iter().map(|(change, reason)| (change.key, reason)).collect())
     }
 
-    /// It is done where each field that was to move did, and holds what was wanted. Any other value may be that of someone else: the
-    /// change waits then, and what it is sent for once more shows what the service makes of it.
+    /// It is done where each field that was to move did, and holds what was wanted. Any other value may be that of someone else: sent
+    /// once more, it shows what the service makes of it.
     async fn recover_update(
         &self,
         mirror: &Mirror,
@@ -60,9 +60,13 @@ impl Push<'_> {
         if before.created != after.created {
             return Ok(None);
         }
-        let holds = |field: &str| has_taken(self.fields, &change.wish.fields, field, before, &after);
-        if !moved.iter().all(|field| before.value(field) != after.value(field) && holds(field)) {
+        let has_moved = |field: &&str| before.value(field) != after.value(field);
+        if !moved.iter().any(has_moved) {
             self.wait(change)?;
+            return Ok(None);
+        }
+        let holds = |field: &str| has_taken(self.fields, &change.wish.fields, field, before, &after);
+        if !moved.iter().all(|field| has_moved(field) && holds(field)) {
             return Ok(None);
         }
         // Its answer would have shown what it took away.

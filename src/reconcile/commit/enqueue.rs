@@ -13,7 +13,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::reconcile::model::state_updates::RowIs;
-use crate::record::{Action, Key, RemoteId, Sensitive, Target};
+use crate::record::{Action, Key, RemoteId, Sensitive, Target, Value};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Batch, Store};
@@ -59,8 +59,8 @@ pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilte
     let mut before = commit.sort_queue()?;
     let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
     let mut notes = Vec::new();
-    let tickets = commit.enqueue(before, &mut notes)?;
-    let mut waits = commit.save_approvals(&outdated)?;
+    let (tickets, replaced) = commit.enqueue(before, &mut notes)?;
+    let mut waits = commit.save_approvals(&outdated, &replaced)?;
     waits.extend(unwritten.into_iter().map(|key| (key, HoldReason::WritesOff)));
     Ok(Committed { tickets, waits, notes })
 }
@@ -179,13 +179,11 @@ impl Commit<'_> {
     }
 
     fn fate(&self, old: &Brief, Found { is_wanted, is_held, is_let_go }: Found) -> EntryFate {
-        // What was sent may have arrived: that changed its person, too.
-        let has_moved = old.state == State::Waiting && self.plan.updates.outdated.contains_key(&old.key);
         let now = Circumstances {
             is_wanted,
             is_asked: self.filter.has(&old.key),
             is_judged: self.judges(&old.key, old.action == Action::Delete),
-            is_outdated: has_moved || self.is_laid_back,
+            is_outdated: self.plan.updates.outdated.contains_key(&old.key) || self.is_laid_back,
             is_held,
             is_let_go,
             may_leave: old.action != Action::Delete || (self.has_list() && !self.is_moving(&old.key)),
@@ -201,8 +199,8 @@ impl Commit<'_> {
         is_over && change.wish.action == Action::Create && change.undo.is_none() && self.job.memberships.is_none()
     }
 
-    /// Puts what is wanted into the queue, and returns all of it that is to be sent.
-    fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<Vec<Ticket>, Error> {
+    /// Puts what is wanted into the queue. Returns all of it that is to be sent, and the keys of people who get another one by it.
+    fn enqueue(&self, mut earlier: Earlier, notes: &mut Vec<String>) -> Result<(Vec<Ticket>, BTreeSet<Key>), Error> {
         let mut carried = queue::of(self.store, &self.job.name, &earlier.carried)?;
         let (claimed, asked) =
             (claims(&self.plan.go), claims(self.plan.held.iter().filter_map(|held| held.change.as_ref())));
@@ -231,12 +229,15 @@ impl Commit<'_> {
         let updates = carried.iter().filter(|change| change.wish.action == Action::Update);
         let taking = self.plan.go.iter().filter_map(|change| Some((&change.key, change.id?)));
         let taking = taking.chain(updates.filter_map(|change| Some((&change.key, change.wish.id?))));
+        let mut replaced = BTreeSet::new();
         for (key, id) in taking.filter(|_| self.job.mode == Mode::Changes) {
             let owner = Owner::besides(self.store, self.job.mapping.target, id, (&self.job.name, key))?;
             if let Some(before) = owner.filter(|owner| owner.job == self.job.name) {
                 // What was said of the key that they had before counts no more.
                 LATER.remove(&mut earlier.first, &self.job.name, &before.key);
                 held::HELD.remove(&mut earlier.first, &self.job.name, &before.key);
+                self.move_memberships(&mut earlier.first, &before.key, key)?;
+                replaced.insert(before.key);
             }
         }
         let mut tickets: Vec<Ticket> = carried.iter().map(Change::ticket).collect();
@@ -254,11 +255,35 @@ impl Commit<'_> {
             Ok(batch)
         };
         bulk.commit_with::<Error>(wanted.into_iter().map(put))?;
-        Ok(tickets)
+        Ok((tickets, replaced))
+    }
+
+    /// Keeps under a member's new key what waits of the memberships under the one before: no file of changes says it again.
+    fn move_memberships(&self, batch: &mut Batch, before: &Key, now: &Key) -> Result<(), Error> {
+        let Some(part) = self.job.memberships.as_deref().map(|part| &part.name) else { return Ok(()) };
+        let mut kept: BTreeMap<Key, KeptRecord> = BTreeMap::new();
+        held::HELD.each(self.store, part, |pair, held| {
+            if let Some(record) = held.record.filter(|_| pair.is_about(part, before)) {
+                kept.insert(pair, record);
+            }
+        })?;
+        LATER.each(self.store, part, |pair, record| {
+            if pair.is_about(part, before) {
+                kept.insert(pair, record);
+            }
+        })?;
+        for (pair, mut record) in kept {
+            let Some((_, organization)) = pair.split_membership() else { continue };
+            record.set(Target::MEMBER, &Value::text(now.as_str()));
+            held::HELD.remove(batch, part, &pair);
+            LATER.remove(batch, part, &pair);
+            LATER.put(batch, part, &Key::joined(now, &organization), &record);
+        }
+        Ok(())
     }
 
     /// Replaces what is held and what the job remembers, and forgets decisions that are void. Returns what waits besides.
-    fn save_approvals(&self, outdated: &[Key]) -> Result<Vec<(Key, HoldReason)>, Error> {
+    fn save_approvals(&self, outdated: &[Key], replaced: &BTreeSet<Key>) -> Result<Vec<(Key, HoldReason)>, Error> {
         let Self { store, job, plan, filter, .. } = *self;
         let updates = &plan.updates;
         let mut batch = Batch::default();
@@ -309,7 +334,7 @@ impl Commit<'_> {
             waits.push((key, HoldReason::Outdated));
         }
         self.prune_decisions(&mut batch);
-        self.keep_later(&mut batch)?;
+        self.keep_later(&mut batch, replaced)?;
         state.put(&mut batch, &job.name);
         store.commit(batch)?;
         Ok(waits)
@@ -350,7 +375,7 @@ impl Commit<'_> {
     }
 
     /// Keeps what files of changes said that counts another time.
-    fn keep_later(&self, batch: &mut Batch) -> Result<(), Error> {
+    fn keep_later(&self, batch: &mut Batch, replaced: &BTreeSet<Key>) -> Result<(), Error> {
         let (job, updates) = (&self.job.name, &self.plan.updates);
         for key in &updates.later_ended {
             LATER.remove(batch, job, key);
@@ -363,7 +388,7 @@ impl Commit<'_> {
                 later.insert(key.clone(), KeptRecord { then: next, ..record });
             }
         }
-        for (key, record) in later {
+        for (key, record) in later.into_iter().filter(|(key, _)| !replaced.contains(key)) {
             LATER.put(batch, job, &key, &record);
         }
         Ok(())

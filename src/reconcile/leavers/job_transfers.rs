@@ -33,6 +33,7 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::record::{Day, Entity, JobName, Key, Number, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
@@ -181,13 +182,17 @@ impl JobTransfers {
     ) -> Result<(), Error> {
         let (store, today) = (context.store, Day::of(other.day(context.now_for_leavers())));
         for change in std::mem::take(changes) {
-            if !change.wish.leaves() || change.line.is_some() || job.mode == Mode::Full {
+            if !change.wish.leaves() || change.line.is_some() {
                 changes.push(change);
                 continue;
             }
             let reason = HELD.get(store, &job.name, &change.key)?.map(|held| held.reason);
             let waits = match &reason {
-                Some(HoldReason::MovesUnusable { job }) => job == other.name.as_str(),
+                // A list of everyone says each time that they are gone: for as long as rows of the other list can't be used.
+                Some(HoldReason::MovesUnusable { job: of }) if of == other.name.as_str() => {
+                    job.mode == Mode::Changes || JobState::load(store, &other.name)?.rejected.count > 0
+                }
+                _ if job.mode == Mode::Full => false,
                 Some(HoldReason::Moves { job, key }) if job == other.name.as_str() => {
                     Key::new(&reveal(key)).map(|key| is_coming(store, &other.name, &key, today)).transpose()?
                         == Some(true)

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::record::{Day, Key, RowMetadata, Values};
+use crate::record::{Day, Key, RowMetadata, Value, Values};
 use crate::store::{Keyspace, Table};
 
 /// What files of changes said that counts from a later day on, or once something else is mended: they do not say it again. By key;
@@ -41,6 +41,12 @@ impl KeptRecord {
     pub(crate) fn without_last_day(mut self) -> Self {
         self.marks.due = self.then.as_ref().and_then(|then| then.from);
         Self { then: self.then.map(|then| Box::new(then.without_last_day())), ..self }
+    }
+
+    /// Sets a field of it and of what counts after it.
+    pub(crate) fn set(&mut self, field: &'static str, value: &Value) {
+        self.fields.insert(field.into(), value.clone());
+        self.then.iter_mut().for_each(|then| then.set(field, value));
     }
 
     /// What of it counts from a day on.

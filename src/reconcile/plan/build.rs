@@ -251,13 +251,17 @@ impl<'a> Inputs<'a> {
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
     }
 
-    /// The entities that records of a job of changes are to have, by what waits in the queue.
+    /// The entities that records of a job of changes are to have, by what waits in the queue, or was given up of it.
     fn taken(&self) -> Result<BTreeMap<RemoteId, Key>, Error> {
         let (job, mut taken) = (self.job(), BTreeMap::new());
         if job.mode == Mode::Changes {
             queue::each(self.store(), &job.name, |change| {
                 let is_theirs = !change.wish.leaves() && change.undo.is_none();
                 taken.extend(change.wish.id.filter(|_| is_theirs).map(|id| (id, change.key)));
+            })?;
+            queue::DECISIONS.each(self.store(), &job.name, |key, decided| {
+                let is_given_up = decided.is_rejected(None) && !decided.is_answer;
+                taken.extend(decided.id.filter(|_| is_given_up).map(|id| (id, key)));
             })?;
         }
         Ok(taken)
@@ -534,7 +538,6 @@ impl<'a> Inputs<'a> {
         let there = self.there(!attendance.sees_all)?;
         let mode = self.job().mode;
         let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
-        let named = overtaken.iter().filter(|(_, begins)| *begins).count();
         let void = self.void_takeovers()?;
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
@@ -544,16 +547,11 @@ impl<'a> Inputs<'a> {
         let to_mend: BTreeSet<Key> = if mode == Mode::Changes { bad.collect() } else { BTreeSet::new() };
         let unfinished = read.unfinished || waits_for_others;
         let rejected = by_line(read.rejected, classified.rejected);
-        // Who was approved to be the same person is doubted no more.
-        let mut doubtful = classified.doubtful;
-        changes.go.iter().for_each(|change| drop(doubtful.remove(&change.key)));
-        let doubts = DoubtfulRows {
-            held: doubtful,
-            rejected: rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone()))).collect(),
-        };
+        let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
         let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
-        let of_state = of_state.into_iter().chain(notes::overtaken_note(named));
+        let begun = overtaken.iter().filter(|(_, begins)| *begins).count();
+        let of_state = of_state.into_iter().chain(notes::overtaken_note(begun));
         let notes = notes.chain(notes::photos_note(&classified.photos_left)).chain(of_state).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
@@ -597,6 +595,13 @@ impl<'a> Inputs<'a> {
         };
         Ok(PartDraft { changes, rest, base, updated, results })
     }
+}
+
+/// The rows of which it is not sure who they are. Who was approved to be the same person is doubted no more.
+fn doubts(mut held: BTreeMap<Key, HoldReason>, go: &[Outline], rejected: &[Rejected]) -> DoubtfulRows {
+    go.iter().for_each(|change| drop(held.remove(&change.key)));
+    let rejected = rejected.iter().filter_map(|row| Some((row.key.clone()?, row.reason.clone()))).collect();
+    DoubtfulRows { held, rejected }
 }
 
 /// Rows that can't be used, in order of line.
