@@ -221,7 +221,8 @@ async fn commit_and_send(
 ) -> Result<Option<usize>, Error> {
     let store = context.store;
     // The job itself comes last: once it has run, a part that has not is new to it.
-    for run in parts.iter_mut().rev() {
+    let (own, others): (Vec<_>, Vec<_>) = parts.iter_mut().partition(|run| run.part.name == job.name);
+    for run in others.into_iter().chain(own) {
         let PartRun { part, plan, narrow, .. } = run;
         let committed = commit(store, part, plan, narrow)?;
         (run.tickets, run.waits) = (committed.tickets, committed.waits);

@@ -35,7 +35,7 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
-use crate::record::{Day, Entity, JobName, Key, Number, Record, RemoteId, Target, Values, reveal};
+use crate::record::{Day, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
@@ -315,38 +315,15 @@ impl Appearance {
     }
 }
 
-/// A row of another job, with the days on which it counts.
-#[derive(Clone)]
-struct DatedRow {
-    record: Record,
-    from: Option<Date>,
-    until: Option<Day>,
-    preference: Option<Number>,
-}
-
-impl DatedRow {
-    /// The row of a reading; none where it is no record. Fails where it can't be used.
-    fn of(reading: Reading) -> Result<Option<Self>, ()> {
-        let from = reading.due.filter(|_| reading.later.is_some());
-        let (until, preference) = (reading.marks.due, reading.marks.preference);
-        match reading.later.map_or(reading.mapped, |later| *later) {
-            Mapped::Record(record) => Ok(Some(Self { record, from, until, preference })),
-            Mapped::Rejected(_) => Err(()),
-            Mapped::Left(_) | Mapped::Dropped => Ok(None),
+/// The row of a reading of another job, with the days on which it counts; none where it is no record. Fails where it can't be used.
+fn row_of(reading: Reading) -> Result<Option<KeptRecord>, ()> {
+    let from = reading.due.filter(|_| reading.later.is_some()).and_then(Day::of);
+    match reading.later.map_or(reading.mapped, |later| *later) {
+        Mapped::Record(Record { fields, .. }) => {
+            Ok(Some(KeptRecord { mapping: String::new(), fields, marks: reading.marks, from, then: None }))
         }
-    }
-
-    /// Whether two rows of one key say different things of one day, and none of them is preferred.
-    fn compete(rows: &[Self]) -> bool {
-        let meets = |one: &Self, other: &Self| {
-            one.until.is_none_or(|until| other.from.and_then(Day::of).is_none_or(|from| from < until))
-        };
-        let differ = |one: &Self, other: &Self| {
-            let is_preferred =
-                one.preference.is_some() && other.preference.is_some() && one.preference != other.preference;
-            one.record != other.record && !is_preferred && meets(one, other) && meets(other, one)
-        };
-        rows.iter().enumerate().any(|(at, one)| rows[at + 1..].iter().any(|other| differ(one, other)))
+        Mapped::Rejected(_) => Err(()),
+        Mapped::Left(_) | Mapped::Dropped => Ok(None),
     }
 }
 
@@ -426,11 +403,11 @@ impl<'a> Appearances<'a> {
             return Ok(());
         }
         let fitting = self.records.values().flatten().map(|row| (row.key.clone(), Some(Vec::new())));
-        let mut rows: BTreeMap<Key, Option<Vec<DatedRow>>> = fitting.collect();
+        let mut rows: BTreeMap<Key, Option<Vec<KeptRecord>>> = fitting.collect();
         rows::read(context, other, &rows::mapping(other), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
             if let Some(all) = reading.key().or(reading.early.as_ref()).and_then(|key| rows.get_mut(key)) {
-                match DatedRow::of(reading) {
+                match row_of(reading) {
                     Ok(row) => all.iter_mut().for_each(|all| all.extend(row.clone())),
                     Err(()) => *all = None,
                 }
@@ -438,7 +415,7 @@ impl<'a> Appearances<'a> {
             ControlFlow::Continue(())
         })?;
         for (id, records) in &mut self.records {
-            let is_used = |all: &Option<Vec<DatedRow>>| all.as_ref().is_some_and(|rows| !DatedRow::compete(rows));
+            let is_used = |all: &Option<Vec<KeptRecord>>| all.as_ref().is_some_and(|rows| !KeptRecord::compete(rows));
             let unused = records.extract_if(.., |record| !is_used(&rows[&record.key])).count();
             self.unusable.extend((unused > 0).then_some(*id));
         }

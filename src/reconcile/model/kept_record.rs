@@ -36,6 +36,17 @@ impl KeptRecord {
         records.into_iter().rev().reduce(|then, record| Self { then: Some(Box::new(then)), ..record })
     }
 
+    /// Whether two of them say different things of one day, and none of the two is preferred.
+    pub(crate) fn compete(rows: &[Self]) -> bool {
+        let meets = |one: &Self, other: &Self| one.marks.due.is_none_or(|due| other.from.is_none_or(|from| from < due));
+        let differ = |one: &Self, other: &Self| {
+            let preferences = one.marks.preference.zip(other.marks.preference);
+            let is_preferred = preferences.is_some_and(|(one, other)| one != other);
+            one.fields != other.fields && !is_preferred && meets(one, other) && meets(other, one)
+        };
+        rows.iter().enumerate().any(|(at, one)| rows[at + 1..].iter().any(|other| differ(one, other)))
+    }
+
     /// The same without a last day: each counts until the next one does.
     #[must_use]
     pub(crate) fn without_last_day(mut self) -> Self {

@@ -29,10 +29,10 @@ use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
-use crate::reconcile::model::state_updates::{Outdated, StateUpdates};
+use crate::reconcile::model::state_updates::StateUpdates;
 use crate::reconcile::restored_state;
-use crate::record::{Action, JobName, Key, Rejected, RemoteId, RowMetadata, Target};
-use crate::snapshot::{Gone, Owner, SyncedRecord};
+use crate::record::{Action, JobName, Key, Rejected, RowMetadata, Target};
+use crate::snapshot::{Gone, SyncedRecord};
 use crate::source::Complete;
 use crate::source::inbox::Reads;
 use crate::store::Store;
@@ -249,22 +249,6 @@ impl<'a> Inputs<'a> {
             Mode::Changes => leavers.ended.values().cloned().collect(),
         };
         Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
-    }
-
-    /// The entities that records of a job of changes are to have, by what waits in the queue, or was given up of it.
-    fn taken(&self) -> Result<BTreeMap<RemoteId, Key>, Error> {
-        let (job, mut taken) = (self.job(), BTreeMap::new());
-        if job.mode == Mode::Changes {
-            queue::each(self.store(), &job.name, |change| {
-                let is_theirs = !change.wish.leaves() && change.undo.is_none();
-                taken.extend(change.wish.id.filter(|_| is_theirs).map(|id| (id, change.key)));
-            })?;
-            queue::DECISIONS.each(self.store(), &job.name, |key, decided| {
-                let is_given_up = decided.is_rejected(None) && !decided.is_answer;
-                taken.extend(decided.id.filter(|_| is_given_up).map(|id| (id, key)));
-            })?;
-        }
-        Ok(taken)
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -492,24 +476,16 @@ impl<'a> Inputs<'a> {
         Ok(overtaken)
     }
 
-    /// Approvals to take over someone under a new key, where a row of this read has them under the one before.
-    fn void_takeovers(&self) -> Result<Vec<(Key, Outdated)>, Error> {
-        let (job, mut void) = (self.job(), Vec::new());
-        for (id, key) in self.taken()? {
-            let owner = Owner::besides(self.store(), job.mapping.target, id, (&job.name, &key))?;
-            let Some(before) = owner.filter(|owner| owner.job == job.name).map(|owner| owner.key) else { continue };
-            let is_of_file = |key: &Key| *key == before && !self.rows.earlier.contains(key);
-            let is_read = self.is_present(&before) || self.rows.candidates.iter().any(|one| is_of_file(&one.key));
-            if let Some(open) = queue::get(self.store(), &job.name, &key)?.filter(|open| is_read && open.approved) {
-                void.push((key, Outdated { wish: open.wish.digest(), seen: None }));
-            }
-        }
-        Ok(void)
-    }
-
     /// Whether what it reads was not read before.
     fn reads_anew(&self) -> bool {
         self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)
+    }
+
+    /// Those who are looked at in every run.
+    fn always(&self, classified: &Classified) -> BTreeSet<Key> {
+        let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(|one| self.rows.bad_values(one)));
+        let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
+        bad_keys.chain(classified.photos_left.iter().cloned()).collect()
     }
 
     /// Puts the plan together.
@@ -530,9 +506,7 @@ impl<'a> Inputs<'a> {
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
         let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
-        let bad_values = classified.bad_values.iter().chain(self.asked().flat_map(|one| self.rows.bad_values(one)));
-        let bad_keys = bad_values.filter_map(|bad| bad.key.clone());
-        let always = bad_keys.chain(classified.photos_left.iter().cloned()).collect();
+        let always = self.always(&classified);
         let protected = self.protected()?;
         let of_state = self.notes_of_state(&protected)?;
         let there = self.there(!attendance.sees_all)?;

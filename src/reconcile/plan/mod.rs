@@ -7,5 +7,6 @@ pub(crate) mod notes;
 mod protected;
 pub(crate) mod precondition;
 pub(crate) mod segments;
+mod takeovers;
 #[cfg(test)]
 mod tests;

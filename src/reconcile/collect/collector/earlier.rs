@@ -72,8 +72,11 @@ impl Collector<'_> {
                 }
             }
             let is_preferred = best(records.iter().map(|record| record.marks.preference)).is_some();
-            let turns =
-                if is_preferred && !compete(&records) { timeline(&records, Day::of(self.today)) } else { records };
+            let turns = if is_preferred && !KeptRecord::compete(&records) {
+                timeline(&records, Day::of(self.today))
+            } else {
+                records
+            };
             if let Some(record) = KeptRecord::in_turn(turns) {
                 self.later.begun.insert(key, record);
             } else if rows.windows(2).all(|pair| pair[0].1.fields == pair[1].1.fields) {
@@ -320,19 +323,6 @@ impl Collector<'_> {
         }
         Ok(())
     }
-}
-
-/// Whether two rows say different things of one day, and none of them is preferred.
-fn compete(rows: &[KeptRecord]) -> bool {
-    let meet =
-        |one: &KeptRecord, other: &KeptRecord| one.marks.due.is_none_or(|due| other.from.is_none_or(|from| from < due));
-    let differ = |one: &KeptRecord, other: &KeptRecord| {
-        one.marks.preference == other.marks.preference
-            && one.fields != other.fields
-            && meet(one, other)
-            && meet(other, one)
-    };
-    rows.iter().enumerate().any(|(at, one)| rows[at + 1..].iter().any(|other| differ(one, other)))
 }
 
 /// What the rows of one key come to on later days than today: on each the preferred one counts of those that do, of equally preferred
