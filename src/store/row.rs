@@ -5,17 +5,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// The format that this program writes; what one before it wrote is read too.
-pub(super) const FORMAT: u32 = 2;
-/// The oldest format that is read: all rows in sled.
-pub(super) const FORMAT_OLDEST: u32 = 1;
+/// The format of the store: its rows, and the files beside them.
+pub(super) const FORMAT: u32 = 1;
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 1;
 /// Version, state, number of the file, checksum.
 const HEAD: usize = 1 + 1 + 4 + 8;
-/// A version before this one: version, checksum.
-const VERSION_OLDEST: u8 = 1;
-const HEAD_OLDEST: usize = 1 + 8;
 
 const THERE: u8 = 0;
 const REMOVED: u8 = 1;
@@ -60,34 +55,19 @@ pub(super) fn decode<'a>(key: &[u8], row: &'a [u8]) -> Result<StoredRow<'a>, Row
             }
             Ok(StoredRow { generation, payload: (state == THERE).then_some(payload) })
         }
-        Some(&VERSION_OLDEST) => {
-            let (head, payload) = row.split_at_checked(HEAD_OLDEST).ok_or(RowFault::Checksum)?;
-            if head[1..] != base(key, payload).to_le_bytes() {
-                return Err(RowFault::Checksum);
-            }
-            Ok(StoredRow { generation: 0, payload: Some(payload) })
-        }
         _ => Err(RowFault::Checksum),
     }
 }
 
 /// The checksum that a row carries; it identifies its key and content.
 pub(super) fn digest(row: &[u8]) -> u64 {
-    let bytes = match row.first() {
-        Some(&VERSION_OLDEST) => row.get(1..HEAD_OLDEST),
-        _ => row.get(6..HEAD),
-    };
-    bytes.and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
-}
-
-fn checksum(key: &[u8], state: u8, generation: u32, payload: &[u8]) -> u64 {
-    let head = u64::from(generation) << 8 | u64::from(state);
-    base(key, payload) ^ xxh3_64(&head.to_le_bytes()).rotate_left(2)
+    row.get(6..HEAD).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
 }
 
 /// The key is part of it: a row that turns up under another key is damage too.
-fn base(key: &[u8], payload: &[u8]) -> u64 {
-    xxh3_64(payload) ^ xxh3_64(key).rotate_left(1)
+fn checksum(key: &[u8], state: u8, generation: u32, payload: &[u8]) -> u64 {
+    let head = u64::from(generation) << 8 | u64::from(state);
+    xxh3_64(payload) ^ xxh3_64(key).rotate_left(1) ^ xxh3_64(&head.to_le_bytes()).rotate_left(2)
 }
 
 #[cfg(test)]
@@ -113,16 +93,5 @@ mod tests {
                 prop_assert!(decode(b"other", &row).is_err());
             }
         }
-    }
-
-    #[test]
-    fn fault_19_a_row_of_the_oldest_format_is_read() {
-        let mut row = vec![VERSION_OLDEST];
-        row.extend_from_slice(&base(b"k", b"value").to_le_bytes());
-        row.extend_from_slice(b"value");
-        assert_eq!(decode(b"k", &row), Ok(StoredRow { generation: 0, payload: Some(b"value") }));
-        assert_eq!(digest(&row), base(b"k", b"value"));
-        row[4] ^= 1;
-        assert!(decode(b"k", &row).is_err());
     }
 }

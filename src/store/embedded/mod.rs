@@ -221,7 +221,7 @@ impl Embedded {
             return Err(self.error(ErrorKind::Damaged("its integrity record is missing".into())));
         };
         match self.meta::<u32>(MetaKey::Format)? {
-            Some(row::FORMAT_OLDEST..=row::FORMAT) => {}
+            Some(row::FORMAT) => {}
             Some(format) => return Err(self.error(ErrorKind::Newer { format })),
             None => return Err(self.error(ErrorKind::Damaged("its format row is missing".into()))),
         }

@@ -109,7 +109,7 @@ fn a_file_that_was_cut_or_changed_anywhere_changes_nothing() {
 }
 
 #[test]
-fn an_import_that_did_not_come_to_its_end_is_refused_by_all_and_can_be_said_again() {
+fn fault_19_an_import_that_did_not_come_to_its_end_is_refused_by_all_and_can_be_said_again() {
     let (_dir, from) = homes().remove(0);
     let whole = fill(&from);
     for (_to, to) in homes() {

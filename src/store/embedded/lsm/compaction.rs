@@ -90,7 +90,6 @@ impl Embedded {
         let synced = disk::sync_folder(&folder);
         synced.map_err(|error| self.error(ErrorKind::from_io(error)))?;
         point("store: a merged file is there");
-        batch.put_meta(MetaKey::Format, &row::FORMAT);
         self.apply(writing, batch.rows)?;
         self.sync(writing)?;
         point("store: a merged file counts");
