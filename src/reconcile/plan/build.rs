@@ -3,46 +3,35 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::inputs::{Inputs, JobContext};
+use super::judge::{Judgement, Leaving};
+use super::notes;
 use super::protected::ProtectedNames;
-use super::{notes, segments};
 use crate::config::Mode;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Present, Rules, guard};
+use crate::plan::{Base, Guarded, HoldReason, Judged as _, Outline, Present, Rules};
 use crate::queue::{self, State};
-use crate::reconcile::approval::held::HELD;
-use crate::reconcile::approval::{held, outdated, remote_digest};
+use crate::reconcile::approval::{held, remote_digest};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
 use crate::reconcile::correlate::correlator::{CorrelationContext, RowPresence};
 use crate::reconcile::correlate::references::References;
 use crate::reconcile::leavers::detect::{LeaverDetector, Leavers, left_lately};
 use crate::reconcile::leavers::job_transfers::JobTransfers;
 use crate::reconcile::leavers::memberships::{Memberships, PairsRead};
-use crate::reconcile::leavers::missing_limit::LimitResult;
+use crate::reconcile::leavers::missing_limit;
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
-use crate::reconcile::leavers::{job_limit, missing_limit};
 use crate::reconcile::mirrors::Mirrors;
 use crate::reconcile::model::doubtful_rows::DoubtfulRows;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_plan::JobPlan;
-use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::part_draft::{PartDraft, PartResults};
 use crate::reconcile::model::state_updates::StateUpdates;
-use crate::reconcile::restored_state;
-use crate::record::{Action, JobName, Key, Rejected, RowMetadata, Target};
+use crate::record::{Action, JobName, Key, Rejected, Target};
 use crate::snapshot::{Gone, SyncedRecord};
 use crate::source::Complete;
-use crate::source::inbox::Reads;
 use crate::store::Store;
-
-/// What a run says whose mapping is another one.
-const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, account, tenant, groups, base, filter) \
-     changed since its last run";
-/// Why a person stays although an entry of a directory, or a user of a tenant, says that they are gone.
-const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
-                              account still read who it is? approve it if they are gone";
 
 /// Of what a plan digests what the service holds, so that a later run sees whether it has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -104,33 +93,6 @@ struct Attendance {
     /// Whether everybody is judged: a narrowed run and a file of changes say nothing about those who are not in them
     /// (law 7).
     sees_all: bool,
-}
-
-/// Who leaves, and the limits on that.
-struct Leaving {
-    leavers: Leavers,
-    transfers: JobTransfers,
-    /// Memberships that begin, and the members of those who lose another one.
-    begun: NewMemberships,
-    with_absent: BTreeSet<Key>,
-    limit: LimitResult,
-    missing: Option<Missing>,
-    base: Base,
-    /// Those who left in the last 24 hours.
-    lately: Vec<RowMetadata>,
-}
-
-/// What became of all changes under the limits.
-struct Judgement {
-    guarded: Guarded<Outline>,
-    /// Keys with a verdict that counts though another change is held now.
-    in_force: BTreeSet<Key>,
-    /// People that the part would change and that no person decided on.
-    updated: BTreeSet<Key>,
-    mapping_settled: bool,
-    /// How many copies of the state were laid back so far, and for the last one the people for which the service held something newer.
-    copies: (u64, BTreeMap<Key, SyncedRecord>),
-    notes: Vec<String>,
 }
 
 impl<'a> Inputs<'a> {
@@ -256,141 +218,6 @@ impl<'a> Inputs<'a> {
         attendance.complete.is_ok() && self.lag.reason.is_none()
     }
 
-    /// Puts the limits on changes; `released` are those among what was held before that a person approved.
-    fn guard(
-        &self,
-        changes: Vec<Outline>,
-        released: Vec<Outline>,
-        leaving: &mut Leaving,
-        matched_in: &BTreeMap<Key, String>,
-    ) -> Result<Guarded<Outline>, Error> {
-        let (job, verdicts) = (self.job(), &self.decisions.verdicts);
-        let early = leaving.limit.held.take();
-        let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
-        let reason = if job.source.has_lines() { HoldReason::DoubtfulRow } else { DOUBTFUL_ENTRY.into() };
-        let doubtful = self.hold(doubtful, &reason)?;
-        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, &self.decisions.unasked);
-        let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
-        segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
-        if let Some((changes, reason)) = early {
-            guarded.hold_leavers(&leaving.limit.due, &reason);
-            guarded.held.extend(self.hold(changes, &reason)?);
-        }
-        guarded.held.extend(doubtful.held);
-        guarded.go.extend(released);
-        guarded.go.extend(doubtful.go);
-        guarded.rejected.extend(doubtful.rejected);
-        Ok(guarded)
-    }
-
-    /// Takes out of `changes` what earlier files of changes said and what only a decision releases.
-    fn held_before(&self, changes: &mut Vec<Outline>) -> Result<Vec<Held<Outline>>, Error> {
-        let mut lasting = BTreeMap::new();
-        if self.job().mode == Mode::Changes {
-            let left = self.rows.left.iter().filter(|(_, statement)| statement.line == 0).map(|(key, _)| key);
-            for key in self.rows.earlier.iter().chain(left) {
-                let held = HELD.get(self.store(), &self.job().name, key)?;
-                lasting.extend(held.filter(|held| held.reason.lasts()).map(|held| (key, held)));
-            }
-        }
-        // A limit on updates holds no leaver.
-        let is_held = |change: &mut Outline| {
-            let wish = lasting.get(&change.key).map(|held| held.change.as_ref());
-            wish.is_some_and(|wish| wish.is_none_or(|wish| wish.leaves() == change.leaves()))
-        };
-        let before = changes.extract_if(.., is_held);
-        let held = |change: Outline| {
-            let reason = &lasting[&change.key].reason;
-            Held::change(change, reason)
-        };
-        Ok(before.map(held).collect())
-    }
-
-    /// Changes that wait for a reason of their own.
-    fn hold(&self, changes: Vec<Change>, reason: &HoldReason) -> Result<Vec<Held<Outline>>, Error> {
-        changes.into_iter().map(|change| Ok(Held::change(self.spill.put(change)?, reason))).collect()
-    }
-
-    /// Holds what is not to be believed though it passed the limits: a mapping that changed, a state that was laid back, a
-    /// file that may be old.
-    fn suspect(&self, judgement: &mut Judgement) -> Result<(), Error> {
-        let (job, Judgement { guarded, mapping_settled, copies: (copies, overtaken), notes, .. }) =
-            (self.job(), judgement);
-        if self.has_other_mapping()? {
-            let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
-            held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
-            // A read that says of no one that they leave does not show who the mapping would remove.
-            let reads = job.inbox.as_ref().map(|inbox| inbox.reads).unwrap_or_default();
-            *mapping_settled = altered == 0 && reads == Reads::Last;
-            notes.push(MAPPING_CHANGED.to_owned());
-        }
-        let found = self.rows.copies;
-        let comparison =
-            restored_state::Comparison { job, store: self.store(), mirror: self.mirror(), mapped: &self.mapped };
-        if found > self.state.copies {
-            *overtaken = comparison.overtaken(&self.index)?;
-        }
-        *copies = found;
-        let mut undoing = match found {
-            0 => 0,
-            _ => comparison.hold(guarded, overtaken)?,
-        };
-        // A later file, which the state does not know any more, may have said that they stay.
-        let old = self.old_statements(found)?;
-        let held = guarded.held.len();
-        guarded.hold_leavers(&old, &HoldReason::OldStatement);
-        undoing += guarded.held.len() - held;
-        notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
-        if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
-            held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
-            // What is held says why.
-            let is_silent = guarded.held.is_empty() && job.name == job.name.root();
-            notes.extend(is_silent.then(|| doubt.to_string()));
-        }
-        Ok(())
-    }
-
-    /// Whether the job ran with another mapping before. One that is new to organizations or memberships ran without any.
-    fn has_other_mapping(&self) -> Result<bool, Error> {
-        let (before, name) = (&self.state.mapping, &self.job().name);
-        if before.is_empty() && name.is_part() {
-            return Ok(!JobState::load(self.store(), &name.root())?.mapping.is_empty());
-        }
-        Ok(!before.is_empty() && *before != self.fingerprint)
-    }
-
-    /// Puts the limits and what people decided on what the records need and on who leaves.
-    fn judge(&self, classified: &mut Classified, leaving: &mut Leaving) -> Result<Judgement, Error> {
-        let (job, verdicts) = (self.job(), &self.decisions.verdicts);
-        // There are many changes on a first run, and few who leave.
-        let mut changes = std::mem::take(&mut classified.changes);
-        let leaving_now = std::mem::take(&mut leaving.leavers.changes).into_iter();
-        let leaving_now = leaving_now.map(|change| self.spill.put(change)).collect::<Result<Vec<_>, _>>()?;
-        changes.splice(0..0, leaving_now);
-        leaving.begun.note(&mut changes, &leaving.leavers.ended, &leaving.with_absent);
-        let mut held = std::mem::take(&mut classified.held);
-        held.extend(self.held_before(&mut changes)?);
-        let updated = job_limit::updated(job, &changes, verdicts);
-        let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, &self.decisions.unasked);
-        // Who they are is known now, which those who are joined to them need.
-        if matches!(job.mapping.target, Target::Contractor | Target::Organization) {
-            let released = undecided.go.iter().filter_map(|change| Some((change.key.clone(), change.id?)));
-            classified.found.extend(released);
-        }
-        in_force.append(&mut leaving.limit.decided);
-        let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
-        let (mapping_settled, copies, notes) = (true, <_>::default(), Vec::new());
-        let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
-        self.suspect(&mut judgement)?;
-        let guarded = &mut judgement.guarded;
-        guarded.held.splice(0..0, undecided.held);
-        outdated::hold_outdated(guarded, &self.decisions.outdated);
-        let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
-        guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));
-        guarded.rejected.extend(undecided.rejected);
-        Ok(judgement)
-    }
-
     /// The rows of those who are missing, with the jobs that may take them over.
     fn with_offers(
         &self,
@@ -446,24 +273,6 @@ impl<'a> Inputs<'a> {
         Ok([taken_back, unprotected, renamed].into_iter().chain(of_service).flatten().collect())
     }
 
-    /// Who leaves by what was read before the state was laid back for the last time, of `copies`: a file of everybody that is read
-    /// again, or a day that an earlier file of changes named.
-    fn old_statements(&self, copies: u64) -> Result<BTreeSet<Key>, Error> {
-        let left = &self.rows.left;
-        let mut old = BTreeSet::new();
-        match self.job().mode {
-            Mode::Full if copies > self.state.copies_read && !self.reads_anew() => old.extend(left.keys().cloned()),
-            Mode::Changes if copies > 0 => {
-                for (key, _) in left.iter().filter(|(_, statement)| statement.line == 0) {
-                    let known = SyncedRecord::get(self.store(), &self.job().name, key)?;
-                    old.extend(known.is_some_and(|known| known.marks.copies != copies).then(|| key.clone()));
-                }
-            }
-            Mode::Full | Mode::Changes => {}
-        }
-        Ok(old)
-    }
-
     /// What files of changes kept for later and a list of everyone does not say, too; and whether it was to count from a later day on.
     fn overtaken(&self) -> Result<Vec<(Key, bool)>, Error> {
         let mut overtaken = Vec::new();
@@ -474,11 +283,6 @@ impl<'a> Inputs<'a> {
             })?;
         }
         Ok(overtaken)
-    }
-
-    /// Whether what it reads was not read before.
-    fn reads_anew(&self) -> bool {
-        self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)
     }
 
     /// Those who are looked at in every run.

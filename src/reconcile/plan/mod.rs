@@ -2,6 +2,7 @@
 
 pub(crate) mod build;
 pub(crate) mod inputs;
+mod judge;
 pub(crate) mod kept_halves;
 pub(crate) mod notes;
 mod protected;
