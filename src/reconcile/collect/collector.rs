@@ -21,6 +21,7 @@ use crate::reconcile::model::due_pairs::DuePairs;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::kept_record::KeptRecord;
+use crate::reconcile::model::spoilt_keys::SpoiltKeys;
 use crate::reconcile::restored_state;
 use crate::record::{Day, Key, Rejected, RowDefect, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
@@ -70,8 +71,8 @@ pub(crate) struct LaterRecords {
     pub(crate) ended: BTreeSet<Key>,
     /// Known keys whose row in this file can't be used: it may be what takes back the day that an earlier one named.
     pub(crate) undue: BTreeSet<Key>,
-    /// Keys of which this file has a row that can't be used, and their members.
-    pub(crate) spoilt: BTreeSet<Key>,
+    /// Keys of which a row of this file can't be used.
+    pub(crate) spoilt: SpoiltKeys,
     /// How many can't be used, since they were read by another mapping.
     pub(crate) unusable: usize,
 }
@@ -423,7 +424,7 @@ impl<'a> Collector<'a> {
             }
         }
         if self.replaces() {
-            self.later.spoilt = rejected;
+            self.later.spoilt.extend(rejected);
         }
         // Who is not to be there yet is not gone; who was there and is gone in between is.
         let early = self.early.iter().filter(|key| !self.left.contains_key(*key));

@@ -61,15 +61,14 @@ pub(super) fn end_days_ahead(store: &Store, plan: &JobPlan) -> Result<(), store:
     if spoilt.is_empty() {
         return Ok(());
     }
-    let is_spoilt = |key: &Key| spoilt.contains(key) || key.member().is_some_and(|member| spoilt.contains(&member));
     let mut batch = Batch::default();
     LATER.each(store, job, |key, record| {
-        if is_spoilt(&key) {
+        if spoilt.concerns(&key) {
             LATER.put(&mut batch, job, &key, &record.without_last_day());
         }
     })?;
     HELD.each(store, job, |key, held| {
-        if is_spoilt(&key) && held.undo.is_none() {
+        if spoilt.concerns(&key) && held.undo.is_none() {
             let marks = RowMetadata { due: None, ..held.marks.clone() };
             let record = held.record.clone().map(KeptRecord::without_last_day);
             HELD.put(&mut batch, job, &key, &PendingApproval { marks, record, ..held });
@@ -77,7 +76,7 @@ pub(super) fn end_days_ahead(store: &Store, plan: &JobPlan) -> Result<(), store:
     })?;
     let mut waiting = Vec::new();
     queue::briefs(store, job, |change| {
-        waiting.extend((!change.undoes && is_spoilt(&change.key)).then_some(change.key))
+        waiting.extend((!change.undoes && spoilt.concerns(&change.key)).then_some(change.key))
     })?;
     for change in queue::of(store, job, &waiting)? {
         let marks = RowMetadata { due: None, ..change.marks.clone() };

@@ -6,6 +6,7 @@ use super::candidate::Digests;
 use super::job_state::LookupState;
 use super::kept_record::KeptRecord;
 use super::replicas::Replicas;
+use super::spoilt_keys::SpoiltKeys;
 use crate::plan::{ProtectedPerson, RemoteDigest, Verdict};
 use crate::record::{Day, Key, RemoteId};
 use crate::snapshot::SyncedRecord;
@@ -73,9 +74,8 @@ pub(crate) struct StateUpdates {
     pub(crate) later_ended: BTreeSet<Key>,
     /// Keys whose row in a file of changes can't be used: the day that an earlier one named does not count any more.
     pub(crate) undue: BTreeSet<Key>,
-    /// Keys of which a file of changes has a row that can't be used, and their members: of what waits, no last day counts that an earlier
-    /// file named of them.
-    pub(crate) spoilt: BTreeSet<Key>,
+    /// Keys of which a row can't be used: of what waits, no last day counts that an earlier file named of them.
+    pub(crate) spoilt: SpoiltKeys,
     /// Who has the names in `protect`, or had them last.
     pub(crate) protects: BTreeMap<String, Vec<ProtectedPerson>>,
     /// Of which records of files of changes something could not be used that may be mended elsewhere.

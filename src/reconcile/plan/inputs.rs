@@ -22,6 +22,7 @@ use crate::reconcile::model::job_fields::written;
 use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::part_draft::PartDraft;
+use crate::reconcile::model::spoilt_keys::SpoiltKeys;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
 use crate::record::{Action, Day, Field, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SyncedRecord};
@@ -92,7 +93,7 @@ impl<'a> Inputs<'a> {
             // What the service lacks may be there another time.
             let is_for_good = |own: &PartDraft, key: &Key| {
                 let updates = &own.rest.updates;
-                updates.spoilt.contains(key) || !updates.to_mend.contains(key)
+                updates.spoilt.concerns(key) || !updates.to_mend.contains(key)
             };
             let unusable = own
                 .into_iter()
@@ -106,7 +107,7 @@ impl<'a> Inputs<'a> {
             if job.reads_older_changes() {
                 // It ends no day that a newer file named.
                 rows.later.undue.clear();
-                rows.later.spoilt.clear();
+                rows.later.spoilt = SpoiltKeys::default();
             }
         }
         let lag = state.shown.judge(&mut rows, &index);
@@ -219,18 +220,12 @@ impl<'a> Inputs<'a> {
             let is_early = || self.rows.early_keys().any(|early| early == key);
             // A row that says that a membership is over says nothing of its organization.
             let is_over = || self.rows.left.contains_key(key) && !self.job().is_of_organizations();
-            let is_said = self.is_present(key) || is_over() || is_early() || self.is_spoilt(key);
+            let is_said = self.is_present(key) || is_over() || is_early() || self.rows.later.spoilt.concerns(key);
             is_said && !(is_older && rejected.contains(key))
         };
-        let is_unusable = |key: &Key| rejected.contains(key) || self.is_spoilt(key);
+        let is_unusable = |key: &Key| rejected.contains(key) || self.rows.later.spoilt.concerns(key);
         let row = |key: &Key| if is_unusable(key) { RowIs::Rejected } else { RowIs::Usable };
         Ok(keys.into_iter().filter(is_there).map(|key| (key.clone(), row(&key))).collect())
-    }
-
-    /// Whether a row of a file of changes that can't be used is about a record, or may be.
-    fn is_spoilt(&self, key: &Key) -> bool {
-        let spoilt = &self.rows.later.spoilt;
-        spoilt.contains(key) || key.member().is_some_and(|member| spoilt.contains(&member))
     }
 
     /// Known keys that a complete read says are gone.
@@ -299,7 +294,8 @@ impl<'a> Inputs<'a> {
             keys.extend(waits.then_some(change.key));
         })?;
         let rows = &self.rows;
-        let is_said = |key: &Key| rows.left.contains_key(key) || self.is_present(key) || self.is_spoilt(key);
+        let is_said =
+            |key: &Key| rows.left.contains_key(key) || self.is_present(key) || self.rows.later.spoilt.concerns(key);
         keys.retain(|key| !is_said(key) && self.part.filter.has(key));
         for waiting in queue::of(store, &job.name, &keys)? {
             let queue::Change { key, wish, marks, approved, .. } = waiting;
