@@ -10,6 +10,7 @@ use super::pending::{self, PendingWork};
 use super::staleness::{self, as_before};
 use crate::clock::Clock;
 use crate::config::Job;
+use crate::reconcile::dropped::known_file::{older_export, same_as_last};
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::dropped::with_copy::{over, with_inbox};
@@ -109,14 +110,14 @@ pub fn peek(job: &Job, store: Option<&Store>, clock: &Clock) -> Result<Peeked, E
     };
     let name = shown(&entry.name);
     waiting.file = Some(name.clone());
-    if let Some(last) = staleness::same_as_last(&state.inbox, &taken, &as_before(job)) {
+    if let Some(last) = same_as_last(&state.inbox, &taken, &as_before(job)) {
         waiting.about = format!("; {name} is the same file as {}, so it will be skipped", last.name);
         return Ok(Peeked { job: None, waiting: Some(waiting), rest: None, _copy: Some(copy) });
     }
     if waiting.files.len() > 1 {
         waiting.about.push_str(&format!("; this is about {name}"));
     }
-    let doubt = staleness::staleness_reason(&state.inbox, options, &name, &taken);
+    let doubt = older_export(&state.inbox, options, &name, &taken);
     let called = Some(name.clone().into());
     let others = waiting.files.len().saturating_sub(1);
     let (reads, others_wait) = (staleness::reads(job, others), others > 0);

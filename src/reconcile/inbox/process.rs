@@ -9,6 +9,7 @@ use super::staleness::{self, as_before};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
+use crate::reconcile::dropped::known_file::{older_export, same_as_last};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
 use crate::reconcile::dropped::staging::{FilingOrder, StagedFile, Staging};
@@ -206,7 +207,7 @@ impl<'a> InboxRun<'a> {
         let is_sure = restored_state::copies(self.context.store)? == state.copies_read;
         if !self.narrow.is_narrow()
             && is_sure
-            && let Some(last) = staleness::same_as_last(&state.inbox, &taken, &mapping)
+            && let Some(last) = same_as_last(&state.inbox, &taken, &mapping)
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
             state.inbox.repeated(&name, taken.stamp.modified());
@@ -217,7 +218,7 @@ impl<'a> InboxRun<'a> {
             let order = self.order(entry, &taken, Destination::Processed, None);
             return self.close(begun, report, blank, order);
         }
-        let doubt = staleness::staleness_reason(&state.inbox, self.options, &name, &taken);
+        let doubt = older_export(&state.inbox, self.options, &name, &taken);
         let before = state.inbox.current.take().filter(|current| current.content == taken.content);
         let before = before.map(|current| current.runs).unwrap_or_default();
         if !self.narrow.is_narrow() {
