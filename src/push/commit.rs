@@ -127,7 +127,10 @@ impl Push<'_> {
             }
         }
         if change.wish.action == Action::Create && change.target == Target::Contractor {
-            self.retry_refused(change, &mut batch)?;
+            self.retry_memberships(change, &mut batch)?;
+        }
+        if let Some(was) = was {
+            self.retry_freed(was, Some(&after), &mut batch)?;
         }
         let rest = self.photo_after(change, &known, after.id);
         known.put(&mut batch, &change.job, &change.key);
@@ -169,22 +172,6 @@ impl Push<'_> {
             let id = known.id;
             known.put(batch, &memberships, &key);
             Owner { job: memberships.clone(), key }.put(batch, Target::Membership, id);
-        }
-        Ok(())
-    }
-
-    /// Sends refused memberships of someone who was made, or made again, once more: they name another id now. No file of changes
-    /// says them a second time.
-    fn retry_refused(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
-        let memberships = change.job.part(Target::Membership);
-        let mut refused = Vec::new();
-        queue::briefs_but_waiting(self.store, &memberships, |brief| {
-            if brief.key.is_about(&memberships, &change.key) && brief.state.is_parked() {
-                refused.push(brief.key);
-            }
-        })?;
-        for again in queue::of(self.store, &memberships, &refused)? {
-            queue::put(batch, &Change { state: State::Waiting, ..again });
         }
         Ok(())
     }
@@ -249,6 +236,9 @@ impl Push<'_> {
             segment: change.marks.segment.clone(),
         };
         removal.put(&mut batch, change.target, id);
+        if let Some(before) = before {
+            self.retry_freed(before, None, &mut batch)?;
+        }
         self.use_up(&mut batch, change)?;
         overrule(&mut batch, change);
         queue::remove(&mut batch, &change.job, &change.key);

@@ -23,6 +23,7 @@ mod outcome;
 mod photo;
 mod presence;
 mod recover;
+mod refused;
 mod request;
 mod resolve_unknown;
 mod schedule;

@@ -35,7 +35,7 @@ use crate::config::Job;
 use crate::mirror::Removal;
 use crate::plan::HoldReason;
 use crate::push::{Drained, Outcome, StopReason};
-use crate::queue::Ticket;
+use crate::queue::{self, Change, State, Ticket};
 use crate::record::{Action, JobName, Key, RemoteId, Target};
 use crate::store::Store;
 use crate::text::counted;
@@ -79,6 +79,8 @@ pub(crate) struct PartRun<'a> {
     pub(crate) plan: JobPlan,
     /// What is queued and to be sent.
     pub(crate) tickets: Vec<Ticket>,
+    /// What is wanted, and was refused by the service before: it is sent where this run takes its obstacle away.
+    refused: BTreeSet<Key>,
     /// The entities that had moved when the plan was made.
     moved: BTreeSet<RemoteId>,
     drained: Drained,
@@ -225,7 +227,7 @@ async fn commit_and_send(
     for run in others.into_iter().chain(own) {
         let PartRun { part, plan, narrow, .. } = run;
         let committed = commit(store, part, plan, narrow)?;
-        (run.tickets, run.waits) = (committed.tickets, committed.waits);
+        (run.tickets, run.refused, run.waits) = (committed.tickets, committed.refused, committed.waits);
         plan.notes.extend(committed.notes);
         if part.name == job.name && job.inbox.is_none() && !narrow.is_narrow() {
             freshness::note(context, job, &plan.updates.content)?;
@@ -282,6 +284,10 @@ pub(crate) async fn send(
     for (run, ends) in parts.iter_mut().zip(ends) {
         let ready = organization_transfers::ready(&run.plan, ends, &mut run.drained);
         run.drain_any(mirrors, ready).await?;
+        let refused: Vec<Key> = std::mem::take(&mut run.refused).into_iter().collect();
+        let freed = queue::of(context.store, &run.part.name, &refused)?;
+        let freed = freed.iter().filter(|change| change.state == State::Waiting).map(Change::ticket).collect();
+        run.drain_any(mirrors, freed).await?;
         // A push that a pause ended waits: nothing failed.
         if let Some((pause, _)) = run.drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
             run.blocked.push(ReasonKind::Paused.because(pause.to_string()));
@@ -301,6 +307,7 @@ impl<'a> PartRun<'a> {
             session: None,
             plan,
             tickets: Vec::new(),
+            refused: BTreeSet::new(),
             moved: BTreeSet::new(),
             drained,
             blocked: Vec::new(),

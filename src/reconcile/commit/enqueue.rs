@@ -40,6 +40,8 @@ pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, stor
 pub(crate) struct Committed {
     /// What is to be sent.
     pub(crate) tickets: Vec<Ticket>,
+    /// What is wanted, and was refused before.
+    pub(crate) refused: BTreeSet<Key>,
     /// What waits besides what the plan holds: what earlier files of changes left, and void approvals.
     pub(crate) waits: Vec<(Key, HoldReason)>,
     /// What is worth knowing.
@@ -58,11 +60,11 @@ pub(crate) fn commit(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilte
     spoilt_rows::end_days_ahead(store, plan)?;
     let mut before = commit.sort_queue()?;
     let (outdated, unwritten) = (std::mem::take(&mut before.outdated), std::mem::take(&mut before.unwritten));
-    let mut notes = Vec::new();
+    let (mut notes, refused) = (Vec::new(), before.refused.clone());
     let (tickets, replaced) = commit.enqueue(before, &mut notes)?;
     let mut waits = commit.save_approvals(&outdated, &replaced)?;
     waits.extend(unwritten.into_iter().map(|key| (key, HoldReason::WritesOff)));
-    Ok(Committed { tickets, waits, notes })
+    Ok(Committed { tickets, refused, waits, notes })
 }
 
 /// The plan of one part of a job on its way to the disk.

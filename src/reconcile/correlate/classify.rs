@@ -167,11 +167,18 @@ impl<'a> Classifier<'a> {
             self.result.rejected.push(Rejected { key, line, field: None, value: None, reason });
             return Ok(());
         }
-        self.observe(at, &valid, &correlation)?;
         if self.names.concern() {
             self.names.note(at, &valid.record, &correlation);
         }
         let other = self.people.another_person((at, &valid.record), &correlation, self.context)?;
+        let (correlation, other) = match (correlation, other) {
+            // Their number may have been given to someone new, who has a key of their own.
+            (Correlation::Matched { entity, .. }, Some(reason @ HoldReason::AnotherPerson)) => {
+                (Correlation::Doubtful { reason, entity }, None)
+            }
+            found => found,
+        };
+        self.observe(at, &valid, &correlation)?;
         let Valid { record, marks, line, has_bad_values, .. } = valid;
         let subject = Subject { record, line, marks };
         let decision = decide(subject, correlation, self.context.rules);

@@ -130,3 +130,68 @@ fn law_6_fault_36_two_made_by_another_between_plan_and_create_are_not_chosen_fro
     assert!(matches!(again.code, Some(3 | 4)), "{again:?}");
     assert_eq!((again.writes(), world.staff().len()), ((0, 0, 0), 81), "{again:?}");
 }
+
+#[test]
+fn law_6_what_the_service_refused_is_made_in_the_run_that_takes_its_obstacle_away() {
+    // Without a match by employee id, a new email is a new person; the number is still that of the one before.
+    let config =
+        |rest: &str| Config { job: "key = \"{{ email }}\"\nmatch_on = [\"email\"]\n".into(), ..Config::rest(rest) };
+    let world = World::synced(config(""), 10);
+    let married = people(1..11).replacen("Person 3", "Ana Young", 1).replacen("person3@", "ana.young@", 1);
+    let ran = world.sync_of(married).expect(3);
+    assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((0, 0, 0), Some(1)), "{ran:?}");
+    assert_eq!(world.sync().expect(3).writes(), (0, 0, 0));
+    world.configure(config("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"));
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((1, 0, 1), Some(0)), "{ran:?}");
+    let there: Vec<_> = world.staff().into_iter().filter(|person| person["employee_id"] == "P00003").collect();
+    assert_eq!((there.len(), &there[0]["email"], world.staff().len()), (1, &"ana.young@example.com".into(), 10));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+#[test]
+fn law_6_what_the_service_refused_is_made_once_another_job_gave_the_email_free() {
+    let by_number = |name: &str| Config {
+        name: name.into(),
+        path: format!("{name}.csv"),
+        job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n".into(),
+        ..Config::default()
+    };
+    let world = World::of(by_number("staff").and(&by_number("other")));
+    let other = people(11..12).replacen("person11@", "person2@", 1);
+    world.csv(people(1..4));
+    world.put("other.csv", other.as_bytes());
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.json()["jobs"][1]["parked"].as_u64(), world.staff().len()), (Some(1), 3), "{ran:?}");
+    world.csv(people(1..4).replacen("person2@", "two@", 1));
+    world.sync().expect(0);
+    assert_eq!(world.staff().len(), 4);
+}
+
+#[test]
+fn law_6_a_number_under_a_new_key_is_a_new_email_or_someone_new_as_a_person_says() {
+    for same in [true, false] {
+        let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+        let config =
+            Config { job: "key = \"{{ email }}\"\nmatch_on = [\"employee_id\"]\n".into(), ..Config::rest(rest) };
+        let world = World::synced(config, 10);
+        let before = world.held_as(3).unwrap();
+        let ran =
+            world.sync_of(people(1..11).replacen("Person 3", "Zoe Zed", 1).replacen("person3@", "zoe@", 1)).expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(1)), "{ran:?}");
+        world.run(&[if same { "approve" } else { "reject" }, "staff"]).expect(0);
+        if !same {
+            let ran = world.sync().expect(4);
+            assert_eq!(ran.writes(), (0, 0, 1), "the one before is gone: {ran:?}");
+            world.run(&["approve", "staff"]).expect(0);
+        }
+        let ran = world.sync().expect(0);
+        let now = world.held_as(3).unwrap();
+        assert_eq!(
+            (now["id"] == before["id"], &now["name"], world.staff().len()),
+            (same, &"Zoe Zed".into(), 10),
+            "{ran:?}"
+        );
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
+}
