@@ -28,9 +28,10 @@ use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
 use crate::reconcile::model::kept_record::LATER;
+use crate::reconcile::pause::{Pause, pauses};
 use crate::reconcile::plan::build::preview_plan;
 use crate::reconcile::plan::inputs::JobContext;
-use crate::record::{Day, Entity, FieldKind, Key, Record, RemoteId, Value, Values, normalize};
+use crate::record::{Day, Entity, FieldKind, Key, Record, Rejected, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::{JoinedRow, Row};
 use crate::spool;
@@ -62,6 +63,10 @@ pub struct Explanation {
     pub fits: Vec<Fit>,
     /// What a run would do, as far as one record says.
     pub outlook: Outlook,
+    /// Values that can't be used though the rest of the record can.
+    pub bad_values: Vec<Rejected>,
+    /// The job's pause.
+    pub paused: Option<Pause>,
     /// What waits for a person, and the number of the held set.
     pub held: Option<(PendingApproval, u64)>,
     /// What a person decided.
@@ -235,11 +240,17 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         _ => None,
     });
     let (last_change, decisions) = last_recorded(context, job, key)?;
+    let (outlook, of_plan) = outlook(context, job, key, mirrors.as_ref(), unreadable.as_deref().map_or(Ok(&rows), Err));
+    let of_rows = || rows.iter().flat_map(|row| &row.reading.bad_values);
+    let further = of_plan.into_iter().filter(|bad| of_rows().all(|own| own.field != bad.field));
+    let bad_values = of_rows().cloned().chain(further).collect();
     let mut explanation = Explanation {
         fields: fields(job, record, entity.as_ref(), known.as_ref()),
         fits: fits(store, job, mirror, record)?,
         owner: known.as_ref().map(|known| Owner::of(store, job.mapping.target, known.id)).transpose()?.flatten(),
-        outlook: outlook(context, job, key, mirrors.as_ref(), unreadable.as_deref().map_or(Ok(&rows), Err)),
+        outlook,
+        bad_values,
+        paused: pauses(store.home()).unwrap_or_default().into_iter().find(|pause| pause.scope.stops(&job.name)),
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::get(store, &job.name, key)?,
@@ -373,27 +384,33 @@ fn fits(store: &Store, job: &Job, mirror: Option<&Mirror>, record: Option<&Recor
     Ok(fits)
 }
 
+/// What a run would do, and the values of the record that it can't use.
 fn outlook(
     context: &Context<'_>,
     job: &Job,
     key: &Key,
     mirrors: Option<&Mirrors>,
     read: Result<&Vec<SourceRow>, &str>,
-) -> Outlook {
+) -> (Outlook, Vec<Rejected>) {
+    let unclear = |reason: String| (Outlook::Unclear(reason), Vec::new());
     let rows = match read {
         Ok(rows) => rows,
-        Err(reason) => return Outlook::Unclear(reason.to_owned()),
+        Err(reason) => return unclear(reason.to_owned()),
     };
     if rows.iter().all(|row| row.reading.absence().is_some()) {
-        return Outlook::Absent;
+        return (Outlook::Absent, Vec::new());
     }
     let Some(mirrors) = mirrors else {
-        return Outlook::Unclear("the service was never read; `rosterd plan` reads it".to_owned());
+        return unclear("the service was never read; `rosterd plan` reads it".to_owned());
     };
     let narrow = KeyFilter { keys: [key.clone()].into() };
     match preview_plan(JobContext { context, job, mirrors, filter: &narrow, earlier: &[], looks_ahead: true }) {
-        Ok(prepared) => of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error))),
-        Err(error) => Outlook::Unclear(chain(&error)),
+        Ok(mut prepared) => {
+            let outlook = of_prepared(&prepared, key).unwrap_or_else(|error| Outlook::Unclear(chain(&error)));
+            prepared.bad_values.retain(|bad| bad.key.as_ref() == Some(key));
+            (outlook, prepared.bad_values)
+        }
+        Err(error) => unclear(chain(&error)),
     }
 }
 

@@ -5,6 +5,7 @@ use serde_json::{Value as Json, json};
 use crate::cli::args::ExplainArgs;
 use crate::cli::backend::Backend;
 use crate::cli::backend::session::{self, Session, Work};
+use crate::cli::commands::pause;
 use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, joined_document, joined_line, sanitize, typed, values};
 use crate::config::{Job, Needs};
 use crate::mapping::Mapped;
@@ -125,6 +126,7 @@ fn document(job: &Job, key: &Key, all: &Explanation) -> Json {
         "fields": all.fields.iter().map(field).collect::<Vec<_>>(),
         "match": all.fits.iter().map(fit).collect::<Vec<_>>(),
         "outlook": outlook_document(&all.outlook),
+        "paused": all.paused.as_ref().map(pause::document),
         "held": all.held.as_ref().map(|(held, set)| json!({"action": held.action, "reason": held.reason.to_string(), "set": set})),
         "decision": all.decision.map(decision_name),
         "queued": all.queued.as_ref().map(|change| {
@@ -328,13 +330,16 @@ impl View<'_> {
             }
         };
         self.say("next", text);
-        for bad in self.all.rows.iter().flat_map(|row| &row.reading.bad_values) {
+        for bad in &self.all.bad_values {
             let field = bad.field.as_deref().map(|field| format!("{field}: ")).unwrap_or_default();
             self.say("not used", format!("{}{}", sanitize(&field), sanitize(&bad.reason.to_string())));
         }
     }
 
     fn waits(&self) {
+        if let Some(pause) = &self.all.paused {
+            self.say("paused", sanitize(&pause.reason()));
+        }
         if let Some((held, set)) = &self.all.held {
             let action = held.action.map_or("held", |action| action.name());
             self.say("held", format!("{action} (set {set}): {}", sanitize(&held.reason.to_string())));

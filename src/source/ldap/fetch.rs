@@ -209,6 +209,13 @@ impl Fetch<'_> {
                     cookie = next;
                 }
                 None if done.code == code::SUCCESS && self.options.page_size > 0 => {
+                    // 389 Directory Server answers so where the base does not exist.
+                    if count == 0 {
+                        let (done, _) = look(session, base, &["1.1".to_owned()]).await?;
+                        if done.code == code::NO_SUCH_OBJECT {
+                            return self.broken(base, &done, again);
+                        }
+                    }
                     self.doubt(format!(
                         "{} ignores that the search is to be in pages, so nothing shows that the one in {base:?} came \
                          to its end; where it gives everybody in one answer, set page_size = 0",

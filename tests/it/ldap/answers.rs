@@ -171,6 +171,16 @@ fn fault_68_a_missing_base_is_an_alarm() {
         0 => with(half(), [done(b"next")]),
         _ => vec![code(32, "")],
     });
+    // 389 Directory Server gives one page without anything, and says so only of an entry.
+    let (server, world) = synced("");
+    server.say(|asked, _| match asked {
+        asked if asked.is_page() => vec![code(0, "")],
+        asked if asked.attributes == ["1.1"] => vec![code(32, "")],
+        _ => vec![code(0, "")],
+    });
+    let ran = world.sync().expect(1);
+    assert!(ran.reason().contains("does not exist"), "{ran:?}");
+    world.expect_people(1..41);
 }
 
 #[test]

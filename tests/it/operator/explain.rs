@@ -262,3 +262,16 @@ fn sensitive_values_are_shown_on_request_only() {
     assert!(all.out.matches("\"64215550\"").count() > 6, "{all:?}");
     assert!(all.out.contains("nothing: source and service agree"), "the stored titles of custom fields serve: {all:?}");
 }
+
+#[test]
+fn a_pause_and_a_value_that_the_service_does_not_have_are_explained() {
+    let world = World::synced(Config::default().map("location = \"{{ title }}\"\n"), 3);
+    let document = explained(&world, "P00003");
+    assert_eq!((&document["paused"], &document["outlook"]["is"]), (&Value::Null, &"nothing".into()));
+    let said = shown(&world, "P00003");
+    assert!(said.out.contains("not used  location: the service has no location of that name"), "{said:?}");
+    world.run(&["pause", "staff"]).expect(0);
+    assert_eq!(explained(&world, "P00003")["paused"]["job"], "staff");
+    let said = shown(&world, "P00003");
+    assert!(said.out.contains("paused    paused since"), "{said:?}");
+}

@@ -83,7 +83,8 @@ pub(super) fn source(
         Ok(read) => read,
         Err(error) => return Finding::new(what, Verdict::Wrong, chain(&error)),
     };
-    *found = Some(read.found.clone());
+    // Of a read that did not come to its end, that of the last run is kept.
+    *found = read.incomplete().is_empty().then(|| read.found.clone());
     let Tally { fits, seeks, records, dropped, mut rejected, bad_values, sample, keys } = tally;
     rejected.extend(read.rejected.iter().cloned());
     for part in job.parts().filter(|part| part.name != job.name) {
@@ -237,7 +238,9 @@ fn described(job: &Job, read: &Read) -> String {
             found.header_line
         ),
         // Nothing is remembered of a read that was not whole.
-        SourceState::Ldap(found) if found.server.is_empty() => format!("{}, {} entries", job.source, read.rows),
+        SourceState::Ldap(found) if found.server.is_empty() || !read.incomplete().is_empty() => {
+            format!("{}, {} entries", job.source, read.rows)
+        }
         SourceState::Ldap(found) => {
             let bases: Vec<String> =
                 found.entries.iter().map(|(base, count)| format!("{count} entries in {base}")).collect();
