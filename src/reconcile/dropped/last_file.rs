@@ -4,6 +4,7 @@ use std::io;
 
 use tempfile::TempDir;
 
+use super::known_file::older_export;
 use super::next_file::{Arrivals, NextFile};
 use super::staging::Staging;
 use super::with_copy::over;
@@ -26,13 +27,18 @@ pub(crate) struct LatestFile {
     pub(crate) read: Option<(Job, Option<TempDir>)>,
     /// How many files wait that it does not show: those after it, and one that is still being written.
     pub(crate) waiting: usize,
+    /// Why it may not be what the source says by now.
+    pub(crate) doubt: Option<String>,
 }
 
 /// A job over the file that waits in its inbox, or else over [the last one](last).
 pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFile, Error> {
-    let Some(options) = &job.inbox else { return Ok(LatestFile { read: last(job, store)?, waiting: 0 }) };
+    let Some(options) = &job.inbox else {
+        return Ok(LatestFile { read: last(job, store)?, waiting: 0, doubt: None });
+    };
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
-    let folder = Folder::open_known(&options.dir, JobState::load(store, &job.name)?.inbox_before(&options.dir))?;
+    let state = JobState::load(store, &job.name)?;
+    let folder = Folder::open_known(&options.dir, state.inbox_before(&options.dir))?;
     let laid = Staging::of(store.home(), &job.name).laid().map_err(failed)?;
     let is_done = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
     let waiting = folder.waiting(options, &is_done)?.len();
@@ -41,14 +47,19 @@ pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFi
     for _ in 0..LOOKS {
         match arrivals.look(&is_done, &scratch.path().join("copy"))? {
             Some(NextFile::Taken(entry, taken)) => {
-                let read = Some((over(job, taken.path, Some(shown(&entry.name).into())), Some(scratch)));
-                return Ok(LatestFile { read, waiting: waiting.saturating_sub(1) });
+                let name = shown(&entry.name);
+                let doubt = older_export(&state.inbox, options, &name, &taken).map(|older| format!("{name}: {older}"));
+                let read = Some((over(job, taken.path, Some(name.into())), Some(scratch)));
+                return Ok(LatestFile { read, waiting: waiting.saturating_sub(1), doubt });
             }
             Some(NextFile::Nothing | NextFile::Restless(..) | NextFile::Refused(..)) => break,
             None => std::thread::sleep(arrivals.pause()),
         }
     }
-    Ok(LatestFile { read: last(job, store)?, waiting })
+    let doubted = state.inbox.past.last().filter(|last| last.doubted);
+    let older = || doubted.map(|last| format!("{} seems to be an older export than the one before", last.name));
+    let unused = state.inbox.unused.as_ref().map(|name| format!("nothing of {name} was used, which is in failed/"));
+    Ok(LatestFile { read: last(job, store)?, waiting, doubt: unused.or_else(older) })
 }
 
 /// A job over the last file that was read, as it was, with the folder that holds the copy; none where it is not kept any

@@ -169,7 +169,7 @@ fn looked_at(context: &Context<'_>, job: &Job, report: &Report) -> Result<(), Er
         last.listed = listed;
         let mapping = staleness::as_before(job);
         if last.mapping != mapping {
-            (last.mapping, last.clean) = (mapping, report.is_clean());
+            (last.mapping, last.clean) = (mapping, report.is_clean() && !last.doubted);
         }
         if *last != before {
             state.save(context.store, &job.name)?;

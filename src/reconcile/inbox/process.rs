@@ -248,7 +248,7 @@ impl<'a> InboxRun<'a> {
             content: taken.content.clone(),
             mode: Some(self.job.mode),
             mapping,
-            clean: report.is_clean(),
+            clean: report.is_clean() && doubt.is_none(),
             modified: taken.stamp.modified(),
             read: begun.started,
             doubted: doubt.is_some(),
@@ -345,8 +345,11 @@ impl<'a> InboxRun<'a> {
     fn finish(&mut self, mut laid: StagedFile) -> Result<(), Error> {
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         state.inbox.current = None;
+        let name = shown(laid.order.filing.in_inbox());
+        if laid.order.filing.shelf == Destination::Failed {
+            state.inbox.unused = Some(name.clone());
+        }
         if let Some(past) = &laid.order.past {
-            let name = past.name.clone();
             if !state.inbox.past.iter().any(|known| known.run == past.run) {
                 state.fresh = Some(past.read);
             }
@@ -365,7 +368,6 @@ impl<'a> InboxRun<'a> {
         crate::crash::point("before a file is filed");
         // A worker that may have been taken over moves nothing any more: its successor does.
         self.context.store.before_sending()?;
-        let name = shown(laid.order.filing.in_inbox());
         if let Some(past) = &laid.order.past {
             let newer = LaterFile { name: &name, filed: &laid.order.filing.filed, run: past.run };
             report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, Some(&newer))?;

@@ -6,9 +6,10 @@
 //! job's: where the other one never does and loses them again, they leave here as anybody does.
 //!
 //! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source is not read to its end, or
-//! a row that can't be used, or that has the key of someone else, is about them, those who leave stay. What an earlier file of
-//! changes said is in no source any more, so what waits in the other job counts too. Where the other source can't be read at
-//! all, that alone counts, and the run says so: a file that does not come keeps no other job from removing its own people.
+//! a row that can't be used, or that has the key of someone else, is about them, those who leave stay; so they do for as long as
+//! the last file of the other inbox is one of which nothing was used, or which seems to be an older one. What an earlier file of changes said is in no source any more, so
+//! what waits in the other job counts too. Where the other source can't be read at all, that alone counts, and the run says so: a
+//! directory that does not answer keeps no other job from removing its own people.
 //!
 //! Rejected: to let go of the entity at once. The other job may hold or reject the record, and then no job would know of the
 //! person.
@@ -36,7 +37,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::record::{Day, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
-use crate::snapshot::{Owner, SyncedRecord};
+use crate::snapshot::{Owner, SYNCED, SyncedRecord};
 use crate::store::Store;
 use crate::text::{counted, some_of};
 
@@ -120,7 +121,8 @@ impl JobTransfers {
         Ok(moving)
     }
 
-    /// Offers those who are gone here and stay at the service, where another job waits for them.
+    /// Offers those who are gone here and stay at the service, where another job waits for them: `is_gone` says who, of a job that
+    /// removes people whose time has come and who are protected.
     pub(crate) fn offer_staying(
         &mut self,
         context: &Context<'_>,
@@ -128,9 +130,6 @@ impl JobTransfers {
         mirror: &Mirror,
         is_gone: &dyn Fn(&Key) -> bool,
     ) -> Result<(), Error> {
-        if job.leavers.action == LeaverAction::Delete {
-            return Ok(());
-        }
         let now = context.now_for_leavers();
         let may_take = |other: &&Job| {
             let is_alike = other.mapping.target == job.mapping.target && other.writes != Writes::Off;
@@ -148,7 +147,10 @@ impl JobTransfers {
                 let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
                 let is_over = known.is_some_and(|known| match job.leavers.action {
                     LeaverAction::Update => known.left.is_some(),
-                    _ => known.gone.is_some_and(|gone| now.duration_since(gone.since) >= job.leavers.grace),
+                    LeaverAction::Keep => {
+                        known.gone.is_some_and(|gone| now.duration_since(gone.since) >= job.leavers.grace)
+                    }
+                    LeaverAction::Delete => true,
                 });
                 if owner.job == job.name && is_gone(&owner.key) && is_over {
                     gone.push(owner.key);
@@ -222,7 +224,7 @@ impl JobTransfers {
             for row in rows {
                 let known = SyncedRecord::get(store, &other.name, &row.key)?;
                 let stays = known.is_some_and(|known| known.stays() && row.is_as_known(&known));
-                is_there |= stays && !is_leaving(store, &other.name, &row.key)?;
+                is_there |= stays && !is_leaving(store, &other.name, &row.key)? && is_joined(store, other, &row.key)?;
             }
             if is_there {
                 moved.push(change);
@@ -365,13 +367,13 @@ impl<'a> Appearances<'a> {
 
     /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
     fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
-        let LatestFile { read, waiting } = last_file::latest(other, context.store, context.clock)?;
+        let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
         if other.mode == Mode::Changes || read.is_none() {
             self.look_at_waiting(context, other)?;
         }
-        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: None }) };
+        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt }) };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
-        let read = rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+        let read = match rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
             // Who begins there on a later day is on their way.
             match reading.later.map_or(reading.mapped, |later| *later) {
@@ -388,12 +390,18 @@ impl<'a> Appearances<'a> {
                 Mapped::Left(_) | Mapped::Dropped => {}
             }
             ControlFlow::Continue(())
-        })?;
+        }) {
+            // The file waits, or is in failed/ once its job read it.
+            Err(error @ (Error::Source(_) | Error::Mapping(_))) if other.inbox.is_some() => {
+                return Ok(Looked { waiting, unread: Some(chain(&error).to_string()) });
+            }
+            read => read?,
+        };
         self.doubt_several(context, &job, today)?;
         // A record that lacks what a lookup says may wait for it.
         let lost =
             read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
-        Ok(Looked { waiting, unread: read.incomplete().first().cloned().or(lost) })
+        Ok(Looked { waiting, unread: doubt.or_else(|| read.incomplete().first().cloned()).or(lost) })
     }
 
     /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be
@@ -511,6 +519,17 @@ fn is_coming(store: &Store, job: &JobName, key: &Key, today: Option<Day>) -> Res
     let is_open = waits || LATER.get(store, job, key)?.is_some();
     let is_decided = |decided: Decided| decided.is_rejected(today) || matches!(decided.verdict, Verdict::Approved(_));
     Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some_and(is_decided))
+}
+
+/// Whether someone in a job has a membership, where the job has any: no one can sign in without a company (specification, movements).
+fn is_joined(store: &Store, job: &Job, key: &Key) -> Result<bool, Error> {
+    let Some(memberships) = job.memberships.as_deref() else { return Ok(true) };
+    let mut is_joined = false;
+    SYNCED.each_id(store, &memberships.name, |pair| {
+        is_joined |= pair.is_about(&memberships.name, key);
+        Ok(())
+    })?;
+    Ok(is_joined)
 }
 
 /// Whether a removal of someone waits, be it that of a run that is undone.

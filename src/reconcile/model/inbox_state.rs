@@ -17,6 +17,9 @@ pub(crate) struct InboxState {
     pub(crate) current: Option<Current>,
     /// The last files that were read, the newest last.
     pub(crate) past: Vec<Past>,
+    /// The name of the last file, where nothing of it was used: it went to failed/, and what it says of people is not known.
+    #[serde(default)]
+    pub(crate) unused: Option<String>,
     /// The file of which something is open.
     pub(crate) kept_copy: Option<OpenFile>,
     /// Whether the people of the last file are to be matched before a newer one is read: the state was rebuilt since, and who is
@@ -49,7 +52,8 @@ pub(crate) struct Past {
     pub(crate) mode: Option<Mode>,
     /// What the job made of rows then.
     pub(crate) mapping: String,
-    /// Whether it was used completely: nothing of it was held, refused or not used, and no one was missing from it.
+    /// Whether it was used completely: nothing of it was held, refused or not used, no one was missing from it, and it seemed to be no
+    /// older export.
     pub(crate) clean: bool,
     /// When it was written.
     pub(crate) modified: Option<Timestamp>,
@@ -89,6 +93,7 @@ impl Past {
 impl InboxState {
     /// Remembers a file; one that is remembered already, once.
     pub(crate) fn remember(&mut self, past: Past) {
+        self.unused = None;
         if self.past.iter().any(|known| known.run == past.run) {
             return;
         }
@@ -99,6 +104,7 @@ impl InboxState {
 
     /// Notes that the last file came once more, by a later date in its name, or written later: it is as new as that.
     pub(crate) fn repeated(&mut self, name: &str, modified: Option<Timestamp>) {
+        self.unused = None;
         if let Some(last) = self.past.last_mut() {
             if dated(name) >= dated(&last.name) {
                 last.name = name.to_owned();
@@ -119,6 +125,7 @@ impl InboxState {
 
     /// Notes that something else was read since: the last file is older than that. Returns whether it was the last that was read.
     pub(crate) fn supersede(&mut self) -> bool {
+        self.unused = None;
         let last = self.past.last_mut().and_then(|last| last.mode.take());
         self.kept_copy.take().is_some() || last.is_some()
     }

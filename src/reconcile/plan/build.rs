@@ -8,7 +8,7 @@ use super::notes;
 use super::protected::ProtectedNames;
 use crate::config::Mode;
 use crate::mirror::Mirror;
-use crate::plan::{Base, Guarded, HoldReason, Judged as _, Outline, Present, Rules};
+use crate::plan::{Base, Guarded, HoldReason, Judged as _, LeaverAction, Outline, Present, Rules};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, remote_digest};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
@@ -179,6 +179,12 @@ impl<'a> Inputs<'a> {
         }
         if let Some(present) = attendance.complete.as_ref().ok().filter(|_| judges) {
             detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
+            if job.mode == Mode::Full && self.is_doubted() {
+                // No grace begins with a file that may be an old one.
+                let was_missed = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| index.entry(at).gone);
+                leavers.waiting.clear();
+                leavers.missed.retain(|missed| was_missed(&missed.key));
+            }
         }
         let (base, lately) = left_lately(context, job.mapping.target, &job.name, index)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
@@ -202,7 +208,11 @@ impl<'a> Inputs<'a> {
         let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
         leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
         if judges && attendance.complete.is_ok() {
-            transfers.offer_staying(context, job, self.mirror(), &|key| !self.is_present(key))?;
+            let is_gone = |key: &Key| match job.leavers.action {
+                LeaverAction::Delete => leavers.protected.contains(key),
+                LeaverAction::Keep | LeaverAction::Update => !self.is_present(key),
+            };
+            transfers.offer_staying(context, job, self.mirror(), &is_gone)?;
         }
         let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
         let with_absent = match job.mode {

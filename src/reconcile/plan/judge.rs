@@ -217,6 +217,11 @@ impl Inputs<'_> {
         Ok(old)
     }
 
+    /// Whether its file seems to be an older export.
+    pub(super) fn is_doubted(&self) -> bool {
+        self.job().inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some())
+    }
+
     /// Whether what it reads was not read before.
     pub(super) fn reads_anew(&self) -> bool {
         self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)

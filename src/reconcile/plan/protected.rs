@@ -12,6 +12,7 @@ use super::inputs::Inputs;
 use crate::mirror::Mirror;
 use crate::plan::{ProtectedPerson, Protection};
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_state::JobState;
 use crate::record::{Entity, Key, RemoteId, Target, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 
@@ -55,7 +56,8 @@ impl<'a> Inputs<'a> {
                 let now = self.holders(name, &folded)?;
                 let is_new = |person: &ProtectedPerson| !people.contains(person) && !former.contains(person);
                 let gained: Vec<ProtectedPerson> = now.people.into_iter().filter(is_new).collect();
-                if people.is_empty() && former.is_empty() && gained.is_empty() && !now.may_be_more {
+                let is_no_ones = people.is_empty() && former.is_empty() && gained.is_empty() && !now.may_be_more;
+                if is_no_ones && !self.protects_elsewhere(&folded)? {
                     names.unknown.push(name);
                 }
                 if gained.is_empty() {
@@ -69,6 +71,17 @@ impl<'a> Inputs<'a> {
             names.people.insert(folded, people);
         }
         Ok(names)
+    }
+
+    /// Whether another job remembers who had a name last.
+    fn protects_elsewhere(&self, name: &str) -> Result<bool, Error> {
+        for job in self.part.context.config.jobs.iter().filter(|job| job.name != self.job().name) {
+            let state = JobState::load(self.store(), &job.name)?;
+            if state.protects.get(name).is_some_and(|people| !people.is_empty()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What a person is called now.

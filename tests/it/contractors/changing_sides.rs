@@ -96,11 +96,37 @@ fn fault_100_no_one_leaves_while_they_can_t_be_made_on_the_other_side() {
     );
 }
 
+#[test]
+fn fault_100_who_comes_without_a_company_stays_on_the_other_side_until_they_have_one() {
+    let world = world(false);
+    put(&world, &["ana", "bo"], &["cy"]);
+    world.sync().expect(0);
+    let sites = SITES.to_owned() + "cy,cy Jones,cy@example.com,Acme\nana,ana Jones,ana@example.com,\n";
+    put(&world, &["bo"], &[]);
+    world.put("sites.csv", sites.as_bytes());
+    for _ in 0..3 {
+        let ran = world.sync().expect(3);
+        assert_eq!(there(&world, "staff"), ["ana", "bo"], "{ran:?}");
+    }
+    world.put("sites.csv", sites.replace("ana@example.com,", "ana@example.com,Acme").as_bytes());
+    world.sync();
+    world.sync().expect(0);
+    assert_eq!(
+        (there(&world, "staff"), there(&world, "sp.member")),
+        (vec!["bo".into()], vec!["ana".into(), "cy".into()])
+    );
+}
+
 /// Two jobs of staff, each with a list of its own site.
 fn sites(inbox: bool) -> World {
+    sites_with(inbox, "")
+}
+
+/// The same with further lines of both jobs.
+fn sites_with(inbox: bool, lines: &str) -> World {
     let job = |name: &str| Config {
         name: name.into(),
-        job: "key = \"{{ no }}\"\nmatch_on = [\"employee_id\", \"email\"]\n".into(),
+        job: format!("key = \"{{{{ no }}}}\"\nmatch_on = [\"employee_id\", \"email\"]\n{lines}"),
         path: if inbox { name.into() } else { format!("{name}.csv") },
         map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n".into(),
         ..Config::rest(REMOVING)
@@ -153,6 +179,86 @@ fn fault_100_who_moves_to_another_list_of_staff_stays_who_they_are() {
         world.sync().expect(0);
         let left: Vec<String> = ids().into_iter().map(|(email, _)| email).collect();
         assert_eq!(left, ["bo@example.com", "cy@example.com", "dee@example.com"], "{inbox}: theirs by now");
+    }
+}
+
+/// A list with these people.
+fn list(names: &[&str]) -> String {
+    STAFF.to_owned() + &names.iter().map(|name| format!("{name},{name} Jones,{name}@example.com\n")).collect::<String>()
+}
+
+#[test]
+fn law_1_no_one_leaves_by_a_list_while_nothing_of_the_other_ones_last_file_was_used() {
+    for south_first in [false, true] {
+        let world = sites(true);
+        world.put("north/1.csv", list(&["ana", "bo"]).as_bytes());
+        world.put("south/1.csv", list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        let before = world.service().all("staff");
+        world.put("south/2.csv", list(&["cy", "ana"]).replace("No,", "Number,").as_bytes());
+        if south_first {
+            world.run(&["sync", "--json", "south"]).expect(1);
+        }
+        for round in 2..4 {
+            world
+                .put(&format!("north/{round}.csv"), list(&["bo"]).replace("bo J", &format!("bo {round} J")).as_bytes());
+            let ran = world.run(&["sync", "--json"]);
+            let reason = job(&ran, "north")["reason"].to_string();
+            assert!(
+                reason.contains("1 person stays until the source of job south can be read"),
+                "{south_first} {ran:?}"
+            );
+            assert_eq!(there(&world, "staff"), ["ana", "bo", "cy"], "{south_first}");
+        }
+        world.put("south/3.csv", list(&["cy", "ana"]).as_bytes());
+        world.sync();
+        world.sync().expect(0);
+        let ids = |people: &[Value]| people.iter().map(|one| one["id"].as_i64()).collect::<Vec<_>>();
+        assert_eq!(ids(&world.service().all("staff")), ids(&before), "{south_first}: taken over");
+    }
+}
+
+#[test]
+fn law_1_no_one_leaves_by_a_list_while_the_other_ones_last_file_seems_to_be_an_older_one() {
+    for south_first in [false, true] {
+        let world = sites(true);
+        world.put("north/1.csv", list(&["ana", "bo"]).as_bytes());
+        world.put("south/2026-11-20.csv", list(&["cy", "dee"]).as_bytes());
+        world.sync().expect(0);
+        world.put("south/2026-11-19.csv", list(&["cy"]).as_bytes());
+        if south_first {
+            world.run(&["sync", "--json", "south"]).expect(4);
+        }
+        world.put("north/2.csv", list(&["bo"]).as_bytes());
+        let ran = world.run(&["sync", "--json"]).expect(4);
+        let reason = job(&ran, "north")["reason"].to_string();
+        assert!(reason.contains("1 person stays until the source of job south can be read"), "{south_first} {ran:?}");
+        assert_eq!(there(&world, "staff"), ["ana", "bo", "cy", "dee"], "{south_first}");
+        world.put("south/2026-11-21.csv", list(&["cy", "dee"]).as_bytes());
+        world.sync();
+        world.sync().expect(0);
+        assert_eq!(there(&world, "staff"), ["bo", "cy", "dee"], "{south_first}: gone from both");
+    }
+}
+
+#[test]
+fn law_6_who_is_protected_is_taken_over_by_another_list() {
+    for lines in ["", "protect = [\"ana\"]\n"] {
+        let world = sites_with(false, lines);
+        world.put("north.csv", list(&["ana", "bo"]).as_bytes());
+        world.put("south.csv", list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        world.put("north.csv", list(&["bo"]).as_bytes());
+        world.put("south.csv", list(&["cy", "ana"]).replace("ana Jones", "ana Young").as_bytes());
+        world.sync();
+        let ran = world.sync().expect(0);
+        let ana = world.service().all("staff").into_iter().find(|one| one["email"] == "ana@example.com").unwrap();
+        assert_eq!(ana["name"], "ana Young", "{lines}: {ran:?}");
+        assert_eq!(job(&ran, "south")["held"], 0, "{lines}: {ran:?}");
+        // They are protected there, too.
+        world.put("south.csv", list(&["cy"]).as_bytes());
+        world.sync();
+        assert_eq!(there(&world, "staff").contains(&"ana".to_owned()), !lines.is_empty(), "{lines}");
     }
 }
 

@@ -113,6 +113,21 @@ fn who_was_said_to_be_gone_stays_for_the_grace_whatever_becomes_of_the_file() {
 }
 
 #[test]
+fn law_1_no_grace_begins_with_a_file_that_seems_to_be_an_older_export() {
+    let world = world("", "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
+    let inbox = Inbox(&world);
+    inbox.drop("s-2026-11-20.csv", people(1..21));
+    world.sync().expect(0);
+    // (first person of the file, its day, how many are missing since)
+    for (first, day, missing) in [(2, 19, 0), (2, 21, 1), (3, 18, 1), (3, 22, 2)] {
+        inbox.drop(&format!("s-2026-11-{day}.csv"), people(first..21));
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.job()["missing"], missing, "{day}: {ran:?}");
+        assert_eq!(ran.reason().contains("older export"), day < 20, "{day}: {ran:?}");
+    }
+}
+
+#[test]
 fn law_1_a_file_after_which_another_waits_removes_no_one() {
     let world = world("", LEAVE_AT_ONCE);
     let inbox = Inbox(&world);

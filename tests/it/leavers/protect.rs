@@ -50,6 +50,22 @@ fn law_6_who_has_another_number_or_email_by_now_stays_protected_and_each_run_say
 }
 
 #[test]
+fn law_6_a_name_that_someone_of_another_job_had_is_not_said_to_protect_no_one() {
+    let lines = "protect = [\"person2@example.com\"]\n";
+    let other = Config::OTHER_JOB.replace("match_on", &format!("{lines}match_on"));
+    let world = World::of(Config::rest(&other).job(lines));
+    world.csv(people(1..11));
+    world.put("other.csv", people(21..31).as_bytes());
+    world.sync().expect(0);
+    world.csv(people(1..11).replace("person2@", "two@"));
+    for _ in 0..3 {
+        let ran = world.sync().expect(0);
+        assert!(!ran.out.contains("no one has"), "{ran:?}");
+    }
+    assert!(world.sync().out.contains("who had person2@example.com last"));
+}
+
+#[test]
 fn law_6_a_key_that_no_one_has_is_named_by_each_run() {
     let world = World::synced(protecting("\"00007\", \"p00002\", \"P00003\", \"nobody@example.com\""), 40);
     let ran = world.sync().expect(0);
