@@ -284,10 +284,7 @@ pub(crate) async fn send(
     for (run, ends) in parts.iter_mut().zip(ends) {
         let ready = organization_transfers::ready(&run.plan, ends, &mut run.drained);
         run.drain_any(mirrors, ready).await?;
-        let refused: Vec<Key> = std::mem::take(&mut run.refused).into_iter().collect();
-        let freed = queue::of(context.store, &run.part.name, &refused)?;
-        let freed = freed.iter().filter(|change| change.state == State::Waiting).map(Change::ticket).collect();
-        run.drain_any(mirrors, freed).await?;
+        run.drain_freed(mirrors, context.store).await?;
         // A push that a pause ended waits: nothing failed.
         if let Some((pause, _)) = run.drained.excuse(|reason| matches!(reason, StopReason::Paused(_))) {
             run.blocked.push(ReasonKind::Paused.because(pause.to_string()));
@@ -330,6 +327,25 @@ impl<'a> PartRun<'a> {
         // It has looked at the presence of people once more.
         session.unlooked = None;
         self.drained.add(drained);
+        Ok(())
+    }
+
+    /// Sends what the service refused, in this run or before, where a write of this run took its obstacle away.
+    async fn drain_freed(&mut self, mirrors: &mut Mirrors, store: &Store) -> Result<(), Error> {
+        let parked = self.drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Parked);
+        self.refused.extend(parked.map(|(key, ..)| key.clone()));
+        while !self.refused.is_empty() {
+            let refused: Vec<Key> = self.refused.iter().cloned().collect();
+            let mut freed = queue::of(store, &self.part.name, &refused)?;
+            freed.retain(|change| change.state == State::Waiting);
+            if freed.is_empty() {
+                break;
+            }
+            let keys: BTreeSet<&Key> = freed.iter().map(|change| &change.key).collect();
+            self.refused.retain(|key| !keys.contains(key));
+            self.drained.outcomes.retain(|(key, ..)| !keys.contains(key));
+            self.drain(mirrors, freed.iter().map(Change::ticket).collect()).await?;
+        }
         Ok(())
     }
 

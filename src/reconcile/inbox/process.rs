@@ -208,6 +208,8 @@ impl<'a> InboxRun<'a> {
         if !self.narrow.is_narrow()
             && is_sure
             && let Some(last) = same_as_last(&state.inbox, &taken, &mapping)
+            // It is dropped once more since it could not be looked at again.
+            && pending::unread_note(self.context, self.job)?.is_none()
         {
             let same = format!("{name} is the same file as {}, read on {:.0}, so it was skipped", last.name, last.read);
             state.inbox.repeated(&name, taken.stamp.modified());

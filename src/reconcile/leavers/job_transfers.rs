@@ -34,11 +34,12 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::last_file::{self, LatestFile};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::Block;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::record::{Day, Entity, JobName, Key, Record, RemoteId, Target, Values, reveal};
 use crate::snapshot::{Owner, SYNCED, SyncedRecord};
-use crate::store::Store;
+use crate::store::{self, Store};
 use crate::text::{counted, some_of};
 
 /// How many people a note names; the rest is counted.
@@ -87,8 +88,9 @@ impl JobTransfers {
                     let note = "could not be read, so it is not known whether leavers appear there";
                     moving.notes.push(format!("the source of job {} {note}: {}", other.name, chain(&error)));
                     found.look_at_waiting(context, other)?;
+                    let before = waited_for(context.store, (job, other), changes)?;
                     let reason = HoldReason::MovesUnread { job: other.name.to_string() };
-                    moving.let_stay(changes, &reason, |id| found.has(id));
+                    moving.let_stay(changes, &reason, |id| found.has(id) || before.contains(&id));
                     continue;
                 }
             };
@@ -288,6 +290,26 @@ impl JobTransfers {
     }
 }
 
+/// Those among the leavers of a job who stayed in the last run since another one may have them: a read that fails says nothing else.
+fn waited_for(
+    store: &Store,
+    (job, other): (&Job, &Job),
+    changes: &[Change],
+) -> Result<BTreeSet<RemoteId>, store::Error> {
+    let mut waited = BTreeSet::new();
+    for change in changes.iter().filter(|change| change.wish.leaves()) {
+        let held = HELD.get(store, &job.name, &change.key)?;
+        let is_move = held.is_some_and(|held| match &held.reason {
+            HoldReason::Moves { job, .. } | HoldReason::MovesUnread { job } | HoldReason::MovesUnusable { job } => {
+                job == other.name.as_str()
+            }
+            _ => false,
+        });
+        waited.extend(change.wish.id.filter(|_| is_move));
+    }
+    Ok(waited)
+}
+
 fn is_among(there: &BTreeMap<RemoteId, Vec<Appearance>>, change: &Change) -> bool {
     change.wish.leaves() && change.wish.id.is_some_and(|id| there.contains_key(&id))
 }
@@ -373,11 +395,13 @@ impl<'a> Appearances<'a> {
         }
         let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt }) };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
+        let mut records = 0;
         let read = match rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
             // Who begins there on a later day is on their way.
             match reading.later.map_or(reading.mapped, |later| *later) {
                 Mapped::Record(record) => {
+                    records += 1;
                     if !reading.bad_values.is_empty() {
                         self.note_unusable(&record.fields);
                     }
@@ -387,7 +411,8 @@ impl<'a> Appearances<'a> {
                     let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
                     self.note_unusable(&bound.readable(row, is_wanted));
                 }
-                Mapped::Left(_) | Mapped::Dropped => {}
+                // That is what a file of changes is for, too.
+                Mapped::Left(_) | Mapped::Dropped => records += u64::from(other.mode == Mode::Changes),
             }
             ControlFlow::Continue(())
         }) {
@@ -401,7 +426,9 @@ impl<'a> Appearances<'a> {
         // A record that lacks what a lookup says may wait for it.
         let lost =
             read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
-        Ok(Looked { waiting, unread: doubt.or_else(|| read.incomplete().first().cloned()).or(lost) })
+        let least = other.limits.min_records;
+        let few = (records < least).then(|| Block::TooFewRecords { records, least }.to_string());
+        Ok(Looked { waiting, unread: doubt.or_else(|| read.incomplete().first().cloned()).or(lost).or(few) })
     }
 
     /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be

@@ -242,6 +242,38 @@ fn law_1_no_one_leaves_by_a_list_while_the_other_ones_last_file_seems_to_be_an_o
 }
 
 #[test]
+fn law_1_no_one_leaves_while_the_other_list_is_too_short_or_after_a_cut_one_that_can_not_be_read() {
+    let ids = |world: &World| world.service().all("staff").iter().map(|one| one["id"].as_i64()).collect::<Vec<_>>();
+    for is_short in [true, false] {
+        let mut world = sites(false);
+        world.reconfigure(|config| Config { rest: config.rest.replace("records = 0", "records = 1"), ..config });
+        world.put("north.csv", list(&["ana", "bo"]).as_bytes());
+        world.put("south.csv", list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        let before = ids(&world);
+        world.put("north.csv", list(&["bo"]).as_bytes());
+        if is_short {
+            world.put("south.csv", STAFF.as_bytes());
+        } else {
+            world.put("south.csv", (list(&["cy"]) + "ana,ana Jo").as_bytes());
+            let ran = world.sync();
+            assert_eq!(ids(&world), before, "{ran:?}");
+            std::fs::remove_file(world.dir().join("south.csv")).unwrap();
+        }
+        for _ in 0..2 {
+            let ran = world.sync();
+            let held = &job(&ran, "north")["held_changes"][0]["reason"];
+            assert!(held.to_string().contains("job south, whose source is not read to its end"), "{is_short} {ran:?}");
+            assert_eq!(ids(&world), before, "{is_short} {ran:?}");
+        }
+        world.put("south.csv", list(&["cy", "ana"]).as_bytes());
+        world.sync();
+        world.sync().expect(0);
+        assert_eq!(ids(&world), before, "{is_short}");
+    }
+}
+
+#[test]
 fn law_6_who_is_protected_is_taken_over_by_another_list() {
     for lines in ["", "protect = [\"ana\"]\n"] {
         let world = sites_with(false, lines);

@@ -169,6 +169,25 @@ fn law_6_what_the_service_refused_is_made_once_another_job_gave_the_email_free()
 }
 
 #[test]
+fn law_6_a_number_that_an_update_gives_free_is_given_in_the_same_run() {
+    let config = || Config { job: "key = \"{{ email }}\"\nmatch_on = [\"email\"]\n".into(), ..Config::default() };
+    for inbox in [false, true] {
+        let world = if inbox { crate::inbox::inbox_of(World::of(config())) } else { World::of(config()) };
+        let put = |name: &str, text: String| match inbox {
+            true => crate::inbox::Inbox(&world).drop(name, text),
+            false => world.csv(text),
+        };
+        put("1.csv", people(1..11));
+        world.sync().expect(0);
+        put("2.csv", people(1..12).replacen("P00003,", "N3,", 1).replacen("P00011,", "P00003,", 1));
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((1, 1, 0), Some(0)), "{inbox} {ran:?}");
+        assert_eq!(world.staff().len(), 11, "{inbox}");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{inbox}");
+    }
+}
+
+#[test]
 fn law_6_a_number_under_a_new_key_is_a_new_email_or_someone_new_as_a_person_says() {
     for same in [true, false] {
         let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";

@@ -363,6 +363,22 @@ fn a_list_that_is_to_be_looked_at_again_and_can_not_be_is_named() {
 }
 
 #[test]
+fn a_list_that_could_not_be_looked_at_again_is_read_where_it_is_dropped_once_more() {
+    let world = inbox_of(World::of(Config { state: "full_pull = \"1s\"\n".into(), ..Config::default() }));
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..20));
+    world.sync().expect(0);
+    std::fs::remove_dir_all(inbox.path("processed")).unwrap();
+    std::fs::create_dir(inbox.path("processed")).unwrap();
+    assert!(world.service().remove("staff", world.held_as(3).unwrap()["id"].as_i64().unwrap()));
+    std::thread::sleep(std::time::Duration::from_millis(1_100));
+    let ran = world.sync().expect(0);
+    reason_has(&ran, "drop the newest one once more");
+    inbox.drop("a.csv", people(1..20));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}
+
+#[test]
 fn fault_94_an_equal_file_with_a_later_date_makes_others_older() {
     let world = world("", LEAVE_AT_ONCE);
     for (name, exit) in [("s-2026-11-01.csv", 0), ("s-2026-11-20.csv", 0)] {
