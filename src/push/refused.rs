@@ -12,9 +12,6 @@ use crate::queue::{self, Change, State};
 use crate::record::{Entity, JobName, Key, Target, Value, normalize};
 use crate::store::Batch;
 
-/// What no two people of a collection have (specification, staff: 409).
-const UNIQUE: [&str; 2] = [Target::EMAIL, "employee_id"];
-
 impl Push<'_> {
     /// Retries the memberships of someone who was made, or made again: they name another id now. No file of changes says them a second
     /// time.
@@ -28,7 +25,7 @@ impl Push<'_> {
         let had = |field: &&str| before.value(field).as_text().map(normalize);
         let is_freed = |field: &&str| had(field) != after.and_then(|after| after.value(field).as_text().map(normalize));
         let freed: Vec<(&str, String)> =
-            UNIQUE.into_iter().filter(is_freed).filter_map(|field| Some((field, had(&field)?))).collect();
+            Target::UNIQUE.into_iter().filter(is_freed).filter_map(|field| Some((field, had(&field)?))).collect();
         if freed.is_empty() {
             return Ok(());
         }

@@ -117,6 +117,8 @@ impl Target {
     pub const NAME: &'static str = "name";
     /// The fields that tell one person from another.
     pub const IDENTITY: [&'static str; 2] = [Self::NAME, Self::EMAIL];
+    /// What no two people have (specification, staff: 409).
+    pub const UNIQUE: [&'static str; 2] = [Self::EMAIL, "employee_id"];
 
     /// What a custom field's name begins with in a job's map: `cf.TITLE`.
     pub const CUSTOM: &'static str = "cf.";

@@ -9,7 +9,7 @@
 //! - What is held stays held, whatever syncs run in between, until a person approves or rejects it, or its person is there no more;
 //!   the next sync sends it.
 //! - Who was removed can't be put back. Undoing the run that removed them takes back the rejection that keeps them out, if there is one.
-//! - No one gets a value of `match_on` back that someone else has by now: that is held (law 6).
+//! - No one gets a value of `match_on`, an email or a number back that someone else has by now: that is held (law 6).
 //! - A membership that was made in the place of another is not ended alone: its person would belong to no organization.
 //!
 //! Rejected: to let the source's next run find the undone fields by itself. It would take them for edits made at the
@@ -17,6 +17,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
+
+use smol_str::SmolStr;
 
 use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::{Job, Mode};
@@ -206,12 +208,14 @@ fn judged(
     Ok((guarded, untouched))
 }
 
-/// Who would get a value back that people are matched by and that someone else at the service has by now, and which.
+/// Who would get a value back that someone else at the service has by now, of those that people are matched by or that no two have;
+/// and which.
 fn taken(job: &Job, store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap<Key, HoldReason>, Error> {
+    let fields: BTreeSet<&str> = job.match_on.iter().map(SmolStr::as_str).chain(Target::UNIQUE).collect();
     let mut given: BTreeMap<(&str, u64), Vec<&Change>> = BTreeMap::new();
     for change in changes {
-        for field in job.match_on.iter().filter(|field| change.fields.contains_key(field.as_str())) {
-            let value = match_hash(&change.wish.fields, field).map(|hash| (field.as_str(), hash));
+        for field in fields.iter().filter(|field| change.fields.contains_key(**field)) {
+            let value = match_hash(&change.wish.fields, field).map(|hash| (*field, hash));
             value.into_iter().for_each(|value| given.entry(value).or_default().push(change));
         }
     }
@@ -220,9 +224,9 @@ fn taken(job: &Job, store: &Store, mirror: &Mirror, changes: &[Change]) -> Resul
         return Ok(BTreeMap::new());
     }
     mirror.each(store, |entity| {
-        for field in &job.match_on {
+        for field in &fields {
             let hash = match_hash(&entity.fields, field);
-            for change in hash.and_then(|hash| given.get(&(field.as_str(), hash))).into_iter().flatten() {
+            for change in hash.and_then(|hash| given.get(&(*field, hash))).into_iter().flatten() {
                 if change.wish.id != Some(entity.id) {
                     found.push((change.key.clone(), field.to_string(), entity.id));
                 }

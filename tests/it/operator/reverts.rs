@@ -211,18 +211,22 @@ fn who_was_made_and_removed_by_a_revert_comes_back_where_the_removing_run_is_rev
 
 #[test]
 fn law_6_no_one_gets_an_email_back_that_someone_else_has_by_now() {
-    let world = World::new(rosterd::sandbox::Options { accept_duplicates: true, ..Default::default() });
-    world.sync_of(people(1..6)).expect(0);
-    let moved = people(1..6).replace(&row(3, "Clerk"), "P00003,Person 3,new.3@example.com,Clerk\n");
-    assert_eq!(world.sync_of(&moved).expect(0).writes(), (0, 1, 0));
-    let email = row(3, "Clerk").split(',').nth(2).unwrap().to_owned();
-    let joined = format!("{moved}P00050,Cara New,{email},Clerk\n");
-    world.sync_of(&joined);
-    world.run(&["approve", "staff"]);
-    world.sync();
-    assert_eq!(world.held_as(50).unwrap()["email"], email.as_str());
-    let held = revert(&world, 2).expect(4).json();
-    assert_eq!(world.held_as(3).unwrap()["email"], "new.3@example.com", "{held}");
+    for match_on in ["\"employee_id\", \"email\"", "\"employee_id\""] {
+        let options = rosterd::sandbox::Options { accept_duplicates: true, ..Default::default() };
+        let job = format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = [{match_on}]\n");
+        let world = World::with(options, Config { job, ..Config::default() });
+        world.sync_of(people(1..6)).expect(0);
+        let moved = people(1..6).replace(&row(3, "Clerk"), "P00003,Person 3,new.3@example.com,Clerk\n");
+        assert_eq!(world.sync_of(&moved).expect(0).writes(), (0, 1, 0));
+        let email = row(3, "Clerk").split(',').nth(2).unwrap().to_owned();
+        let joined = format!("{moved}P00050,Cara New,{email},Clerk\n");
+        world.sync_of(&joined);
+        world.run(&["approve", "staff"]);
+        world.sync();
+        assert_eq!(world.held_as(50).unwrap()["email"], email.as_str());
+        let held = revert(&world, 2).expect(4).json();
+        assert_eq!(world.held_as(3).unwrap()["email"], "new.3@example.com", "{match_on} {held}");
+    }
 }
 
 #[test]
