@@ -1,0 +1,252 @@
+//! Which of some leavers another job has: in its source, or in what it was to do and has not done.
+//!
+//! Two records are one person where a field by which the other job finds people is the same, and nothing else speaks against it.
+//! What a row says that can't be used, or that may be an old one, proves no absence (law 1).
+//!
+//! Rejected: what the other job knows. It is what its source said at its last run, and each run of it may be the one that fails.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use jiff::civil::Date;
+use smol_str::SmolStr;
+
+use crate::config::{Job, Mode};
+use crate::fault::chain;
+use crate::mapping::{Mapped, Reading};
+use crate::plan::{HoldReason, Match, Matcher, contradicted, is_another_person, is_named_alike, match_hash};
+use crate::queue;
+use crate::reconcile::approval::held;
+use crate::reconcile::collect::rows;
+use crate::reconcile::dropped::last_file::{self, LatestFile};
+use crate::reconcile::model::context::Context;
+use crate::reconcile::model::error::Error;
+use crate::reconcile::model::job_plan::Block;
+use crate::reconcile::model::kept_record::{KeptRecord, LATER};
+use crate::record::{Day, Entity, Key, Record, RemoteId, Target, Values};
+use crate::snapshot::SyncedRecord;
+
+/// A record of another job that fits a leaver.
+pub(super) struct Appearance {
+    pub(super) key: Key,
+    /// The field by which it fits, and the digest of its value.
+    by: SmolStr,
+    mark: Option<u64>,
+}
+
+impl Appearance {
+    /// Whether the other job knows the record by what it fits the leaver by. Else its row was another one before, and
+    /// perhaps its key is mistyped.
+    pub(super) fn is_as_known(&self, known: &SyncedRecord) -> bool {
+        match_hash(&known.sent, &self.by) == self.mark
+    }
+}
+
+/// The row of a reading of another job, with the days on which it counts; none where it is no record. Fails where it can't be used.
+fn row_of(reading: Reading) -> Result<Option<KeptRecord>, ()> {
+    let from = reading.due.filter(|_| reading.later.is_some()).and_then(Day::of);
+    match reading.later.map_or(reading.mapped, |later| *later) {
+        Mapped::Record(Record { fields, .. }) => {
+            Ok(Some(KeptRecord { mapping: String::new(), fields, marks: reading.marks, from, then: None }))
+        }
+        Mapped::Rejected(_) => Err(()),
+        Mapped::Left(_) | Mapped::Dropped => Ok(None),
+    }
+}
+
+/// What a look into another job came to.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// How many files wait besides.
+    pub(super) waiting: usize,
+    /// Why its source does not show everybody.
+    pub(super) unread: Option<String>,
+}
+
+/// Which of some leavers another job has.
+pub(super) struct Appearances<'a> {
+    leaving: &'a BTreeMap<RemoteId, Entity>,
+    by: &'a [SmolStr],
+    matcher: Matcher,
+    /// Whether the other job would take the entity over: then another person must not get it (law 6).
+    takes_over: bool,
+    /// By entity: the records that fit.
+    pub(super) records: BTreeMap<RemoteId, Vec<Appearance>>,
+    /// Those that a row fits that can't be used.
+    unusable: BTreeSet<RemoteId>,
+}
+
+impl<'a> Appearances<'a> {
+    pub(super) fn new(by: &'a [SmolStr], leaving: &'a BTreeMap<RemoteId, Entity>, takes_over: bool) -> Self {
+        let matcher = Matcher::new(by, leaving.values());
+        Self { leaving, by, matcher, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
+    }
+
+    pub(super) fn has(&self, id: RemoteId) -> bool {
+        self.records.contains_key(&id)
+    }
+
+    pub(super) fn is_unusable(&self, id: RemoteId) -> bool {
+        self.unusable.contains(&id) && !self.has(id)
+    }
+
+    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
+    pub(super) fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
+        let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
+        if other.mode == Mode::Changes || read.is_none() {
+            self.look_at_waiting(context, other)?;
+        }
+        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt }) };
+        let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
+        let mut records = 0;
+        let read = match rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+            let reading = bound.read(row, Some(today));
+            // Who begins there on a later day is on their way.
+            match reading.later.map_or(reading.mapped, |later| *later) {
+                Mapped::Record(record) => {
+                    records += 1;
+                    if !reading.bad_values.is_empty() {
+                        self.note_unusable(&record.fields);
+                    }
+                    self.note(record);
+                }
+                Mapped::Rejected(_) => {
+                    let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
+                    self.note_unusable(&bound.readable(row, is_wanted));
+                }
+                // That is what a file of changes is for, too.
+                Mapped::Left(_) | Mapped::Dropped => records += u64::from(other.mode == Mode::Changes),
+            }
+            ControlFlow::Continue(())
+        }) {
+            // The file waits, or is in failed/ once its job read it.
+            Err(error @ (Error::Source(_) | Error::Mapping(_))) if other.inbox.is_some() => {
+                return Ok(Looked { waiting, unread: Some(chain(&error).to_string()) });
+            }
+            read => read?,
+        };
+        self.doubt_several(context, &job, today)?;
+        // A record that lacks what a lookup says may wait for it.
+        let lost =
+            read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
+        let least = other.limits.min_records;
+        let few = (records < least).then(|| Block::TooFewRecords { records, least }.to_string());
+        Ok(Looked { waiting, unread: doubt.or_else(|| read.incomplete().first().cloned()).or(lost).or(few) })
+    }
+
+    /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be
+    /// used.
+    fn doubt_several(&mut self, context: &Context<'_>, other: &Job, today: Date) -> Result<(), Error> {
+        if self.records.is_empty() {
+            return Ok(());
+        }
+        let fitting = self.records.values().flatten().map(|row| (row.key.clone(), Some(Vec::new())));
+        let mut rows: BTreeMap<Key, Option<Vec<KeptRecord>>> = fitting.collect();
+        rows::read(context, other, &rows::mapping(other), None, &mut |row, bound| {
+            let reading = bound.read(row, Some(today));
+            if let Some(all) = reading.key().or(reading.early.as_ref()).and_then(|key| rows.get_mut(key)) {
+                match row_of(reading) {
+                    Ok(row) => all.iter_mut().for_each(|all| all.extend(row.clone())),
+                    Err(()) => *all = None,
+                }
+            }
+            ControlFlow::Continue(())
+        })?;
+        for (id, records) in &mut self.records {
+            let is_used = |all: &Option<Vec<KeptRecord>>| all.as_ref().is_some_and(|rows| !KeptRecord::compete(rows));
+            let unused = records.extract_if(.., |record| !is_used(&rows[&record.key])).count();
+            self.unusable.extend((unused > 0).then_some(*id));
+        }
+        self.records.retain(|_, records| !records.is_empty());
+        Ok(())
+    }
+
+    /// Looks at what the job was to do and has not done.
+    pub(super) fn look_at_waiting(&mut self, context: &Context<'_>, other: &Job) -> Result<(), Error> {
+        let store = context.store;
+        for (key, held) in held::held(store, &other.name)? {
+            match (&held.reason, held.change) {
+                (HoldReason::Taken { field, id, .. }, _) => {
+                    let is_them = |entity: &Entity| takes_over(other, held.record.as_ref(), entity, field);
+                    if let Some(entity) = self.leaving.get(id).filter(|entity| is_them(entity)) {
+                        let (by, mark) = (field.into(), match_hash(&entity.fields, field));
+                        self.records.entry(*id).or_default().push(Appearance { key, by, mark });
+                    }
+                }
+                (_, Some(wish)) if !wish.leaves() => self.note(Record { key, fields: wish.fields }),
+                (_, Some(_)) => {}
+                (_, None) => held.record.into_iter().for_each(|record| {
+                    self.note(Record { key: key.clone(), fields: record.fields });
+                }),
+            }
+        }
+        queue::each(store, &other.name, |change| {
+            if !change.wish.leaves() {
+                self.note(Record { key: change.key, fields: change.wish.fields });
+            }
+        })?;
+        // Who was kept from changing there is in its list all the same.
+        let today = Day::of(other.day(context.now_for_leavers()));
+        queue::DECISIONS.each(store, &other.name, |key, decided| {
+            let is_in_list = decided.is_rejected(today);
+            if let Some(id) = decided.id.filter(|id| is_in_list && self.leaving.contains_key(id)) {
+                let by = self.by.first().cloned().unwrap_or_default();
+                self.records.entry(id).or_default().push(Appearance { key, by, mark: None });
+            }
+        })?;
+        // Who begins there on a later day is on their way.
+        LATER.each(store, &other.name, |key, record| self.note(Record { key, fields: record.fields }))?;
+        Ok(())
+    }
+
+    fn note(&mut self, record: Record) {
+        let Some((by, ids)) = self.fitting(&record.fields) else { return };
+        let mark = match_hash(&record.fields, &by);
+        for id in ids {
+            if !self.takes_over || is_them(self.by, &record.fields, &self.leaving[&id], &by) {
+                let row = Appearance { key: record.key.clone(), by: by.clone(), mark };
+                self.records.entry(id).or_default().push(row);
+            }
+        }
+    }
+
+    /// Notes whose a row may be that can't be used, or not all of it. One without a name may be anybody's that it fits, and one
+    /// without what people are found by may be anybody's of that name.
+    fn note_unusable(&mut self, fields: &Values) {
+        let has = |field: &SmolStr| fields.get(field).is_some_and(|value| !value.is_empty());
+        if !self.by.iter().any(has) {
+            let namesakes = self.leaving.iter().filter(|(_, entity)| is_named_alike(entity, fields));
+            let namesakes: Vec<RemoteId> = namesakes.map(|(id, _)| *id).collect();
+            self.unusable.extend(namesakes);
+            return;
+        }
+        let Some((by, ids)) = self.fitting(fields) else { return };
+        let has_name = fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
+        let may_be = |id: &RemoteId| !self.takes_over || !has_name || is_them(self.by, fields, &self.leaving[id], &by);
+        let ids: Vec<RemoteId> = ids.into_iter().filter(may_be).collect();
+        self.unusable.extend(ids);
+    }
+
+    /// The first field by which a record finds any leavers, and those who have its value there.
+    fn fitting(&self, fields: &Values) -> Option<(SmolStr, Vec<RemoteId>)> {
+        let (by, mut ids) = match self.matcher.find(fields) {
+            Match::None => return None,
+            Match::One { by, id } => (by, vec![id]),
+            Match::Many { by, ids } => (by, ids),
+        };
+        ids.retain(|id| Matcher::confirmed(fields, &self.leaving[id], &by));
+        Some((by, ids))
+    }
+}
+
+/// Whether a record that waits in another job since this one has the entity is the same person.
+pub(super) fn takes_over(other: &Job, record: Option<&KeptRecord>, entity: &Entity, by: &str) -> bool {
+    record.is_some_and(|record| is_them(&other.match_on, &record.fields, entity, by))
+}
+
+/// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number its
+/// people from one.
+fn is_them(match_on: &[SmolStr], fields: &Values, entity: &Entity, by: &str) -> bool {
+    let is_sure = by != Target::EMAIL && contradicted(match_on, by, fields, entity).is_none();
+    is_named_alike(entity, fields) || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
+}
