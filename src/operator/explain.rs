@@ -28,7 +28,7 @@ use crate::reconcile::model::job_fields::leaver_set;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::{JobState, LastRun};
 use crate::reconcile::model::kept_record::LATER;
-use crate::reconcile::pause::{Pause, pauses};
+use crate::reconcile::pause::{Pause, pause_of};
 use crate::reconcile::plan::build::preview_plan;
 use crate::reconcile::plan::inputs::JobContext;
 use crate::record::{Day, Entity, FieldKind, Key, Record, Rejected, RemoteId, Value, Values, normalize};
@@ -250,7 +250,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         owner: known.as_ref().map(|known| Owner::of(store, job.mapping.target, known.id)).transpose()?.flatten(),
         outlook,
         bad_values,
-        paused: pauses(store.home()).unwrap_or_default().into_iter().find(|pause| pause.scope.stops(&job.name)),
+        paused: pause_of(store.home(), &job.name).unwrap_or_default(),
         held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
         decision: verdicts(store, &job.name)?.remove(key),
         queued: queue::get(store, &job.name, key)?,

@@ -17,7 +17,9 @@ impl Push<'_> {
     /// time.
     pub(super) fn retry_memberships(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
         let memberships = change.job.part(Target::Membership);
-        self.retry(&memberships, batch, |parked| parked.key.is_about(&memberships, &change.key))
+        let refused = self.refused(&memberships, |pair| pair.is_about(&memberships, &change.key))?;
+        refused.into_iter().for_each(|again| wait_again(batch, again));
+        Ok(())
     }
 
     /// Retries what was refused to records, of any job, that want what an entity had `before` and has no more.
@@ -34,22 +36,25 @@ impl Push<'_> {
             wanted.is_some_and(|wanted| normalize(wanted) == *text)
         };
         for job in self.store.jobs()? {
-            self.retry(&job, batch, |parked| {
-                parked.target == self.target && freed.iter().any(|freed| wants(parked, freed))
-            })?;
+            let refused = self.refused(&job, |_| true)?.into_iter().filter(|parked| parked.target == self.target);
+            let again = refused.filter(|parked| freed.iter().any(|freed| wants(parked, freed)));
+            again.for_each(|again| wait_again(batch, again));
         }
         Ok(())
     }
 
-    /// Has those changes of a job wait again that the service refused and that are meant.
-    fn retry(&self, job: &JobName, batch: &mut Batch, is_meant: impl Fn(&Change) -> bool) -> Result<(), Error> {
-        let mut refused: Vec<Key> = Vec::new();
+    /// The changes of a job that the service refused, of the keys that are meant.
+    fn refused(&self, job: &JobName, is_meant: impl Fn(&Key) -> bool) -> Result<Vec<Change>, Error> {
+        let mut refused = Vec::new();
         queue::briefs_but_waiting(self.store, job, |brief| {
-            refused.extend(brief.state.is_parked().then_some(brief.key));
+            if brief.state.is_parked() && is_meant(&brief.key) {
+                refused.push(brief.key);
+            }
         })?;
-        for again in queue::of(self.store, job, &refused)?.into_iter().filter(is_meant) {
-            queue::put(batch, &Change { state: State::Waiting, ..again });
-        }
-        Ok(())
+        Ok(queue::of(self.store, job, &refused)?)
     }
+}
+
+fn wait_again(batch: &mut Batch, parked: Change) {
+    queue::put(batch, &Change { state: State::Waiting, ..parked });
 }

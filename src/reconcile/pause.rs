@@ -142,10 +142,15 @@ pub fn resume(home: &Home, clock: &Clock, job: Option<&JobName>) -> io::Result<V
     Ok(lifted)
 }
 
+/// The pause of a job.
+pub(crate) fn pause_of(home: &Home, job: &JobName) -> io::Result<Option<Pause>> {
+    Ok(pauses(home)?.into_iter().find(|pause| pause.scope.stops(job)))
+}
+
 /// Why nothing of a job is sent; `None` where it may be. What can't be known counts as a pause.
 pub(crate) fn reason(home: &Home, job: &JobName) -> Option<Reason> {
-    let text = match pauses(home) {
-        Ok(pauses) => pauses.iter().find(|pause| pause.scope.stops(job)).map(Pause::reason),
+    let text = match pause_of(home, job) {
+        Ok(pause) => pause.as_ref().map(Pause::reason),
         Err(error) => Some(format!("whether it is paused can't be read from {home}: {error}")),
     };
     text.map(|text| ReasonKind::Paused.because(text))

@@ -55,7 +55,6 @@ fn row_of(reading: Reading) -> Result<Option<KeptRecord>, ()> {
 }
 
 /// What a look into another job came to.
-#[derive(Default)]
 pub(super) struct Looked {
     /// How many files wait besides.
     pub(super) waiting: usize,

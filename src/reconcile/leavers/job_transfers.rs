@@ -210,13 +210,17 @@ impl JobTransfers {
         changes: &mut Vec<Change>,
     ) -> Result<(), Error> {
         let mut moved = Vec::new();
-        for change in changes.extract_if(.., |change| is_among(there, change)).collect::<Vec<_>>() {
+        let among: Vec<Change> = changes.extract_if(.., |change| is_among(there, change)).collect();
+        let joined = if among.is_empty() { None } else { joined(store, other)? };
+        for change in among {
             let rows = &there[&change.wish.id.expect("it is among them")];
             let mut is_there = false;
             for row in rows {
                 let known = SyncedRecord::get(store, &other.name, &row.key)?;
                 let stays = known.is_some_and(|known| known.stays() && row.is_as_known(&known));
-                is_there |= stays && !is_leaving(store, &other.name, &row.key)? && is_joined(store, other, &row.key)?;
+                is_there |= stays
+                    && !is_leaving(store, &other.name, &row.key)?
+                    && joined.as_ref().is_none_or(|joined| joined.contains(&row.key));
             }
             if is_there {
                 moved.push(change);
@@ -325,15 +329,15 @@ fn is_coming(store: &Store, job: &JobName, key: &Key, today: Option<Day>) -> Res
     Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some_and(is_decided))
 }
 
-/// Whether someone in a job has a membership, where the job has any: no one can sign in without a company (specification, movements).
-fn is_joined(store: &Store, job: &Job, key: &Key) -> Result<bool, Error> {
-    let Some(memberships) = job.memberships.as_deref() else { return Ok(true) };
-    let mut is_joined = false;
+/// Who of a job has a membership, where the job has any: no one can sign in without a company (specification, movements).
+fn joined(store: &Store, job: &Job) -> Result<Option<BTreeSet<Key>>, Error> {
+    let Some(memberships) = job.memberships.as_deref() else { return Ok(None) };
+    let mut joined = BTreeSet::new();
     SYNCED.each_id(store, &memberships.name, |pair| {
-        is_joined |= pair.is_about(&memberships.name, key);
+        joined.extend(pair.member());
         Ok(())
     })?;
-    Ok(is_joined)
+    Ok(Some(joined))
 }
 
 /// Whether a removal of someone waits, be it that of a run that is undone.

@@ -207,7 +207,9 @@ impl<'a> Inputs<'a> {
         leavers.changes.extend(carried.iter().cloned());
         let mut transfers = JobTransfers::take(context, job, self.mirror(), &mut leavers.changes)?;
         leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
-        if judges && attendance.complete.is_ok() {
+        // Of a job that removes people, only the protected stay.
+        let may_stay = job.leavers.action != LeaverAction::Delete || !leavers.protected.is_empty();
+        if judges && attendance.complete.is_ok() && may_stay {
             let is_gone = |key: &Key| match job.leavers.action {
                 LeaverAction::Delete => leavers.protected.contains(key),
                 LeaverAction::Keep | LeaverAction::Update => !self.is_present(key),

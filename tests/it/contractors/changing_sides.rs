@@ -143,11 +143,10 @@ fn fault_100_who_moves_to_another_list_of_staff_stays_who_they_are() {
     for inbox in [false, true] {
         let world = sites(inbox);
         let mut drops = 0;
-        let mut put = |list: &str, names: &[&str]| {
-            let rows = names.iter().map(|name| format!("{name},{name} Jones,{name}@example.com\n"));
+        let mut put = |job: &str, names: &[&str]| {
             drops += 1;
-            let file = if inbox { format!("{list}/{drops}.csv") } else { format!("{list}.csv") };
-            world.put(&file, (STAFF.to_owned() + &rows.collect::<String>()).as_bytes());
+            let file = if inbox { format!("{job}/{drops}.csv") } else { format!("{job}.csv") };
+            world.put(&file, list(names).as_bytes());
         };
         let ids = || -> Vec<(String, i64)> {
             let all = world.service().all("staff").into_iter();
@@ -182,6 +181,11 @@ fn fault_100_who_moves_to_another_list_of_staff_stays_who_they_are() {
     }
 }
 
+/// The ids of the staff at the service.
+fn ids(world: &World) -> Vec<i64> {
+    world.service().all("staff").iter().map(|one| one["id"].as_i64().unwrap()).collect()
+}
+
 /// A list with these people.
 fn list(names: &[&str]) -> String {
     STAFF.to_owned() + &names.iter().map(|name| format!("{name},{name} Jones,{name}@example.com\n")).collect::<String>()
@@ -194,7 +198,7 @@ fn law_1_no_one_leaves_by_a_list_while_nothing_of_the_other_ones_last_file_was_u
         world.put("north/1.csv", list(&["ana", "bo"]).as_bytes());
         world.put("south/1.csv", list(&["cy"]).as_bytes());
         world.sync().expect(0);
-        let before = world.service().all("staff");
+        let before = ids(&world);
         world.put("south/2.csv", list(&["cy", "ana"]).replace("No,", "Number,").as_bytes());
         if south_first {
             world.run(&["sync", "--json", "south"]).expect(1);
@@ -213,8 +217,7 @@ fn law_1_no_one_leaves_by_a_list_while_nothing_of_the_other_ones_last_file_was_u
         world.put("south/3.csv", list(&["cy", "ana"]).as_bytes());
         world.sync();
         world.sync().expect(0);
-        let ids = |people: &[Value]| people.iter().map(|one| one["id"].as_i64()).collect::<Vec<_>>();
-        assert_eq!(ids(&world.service().all("staff")), ids(&before), "{south_first}: taken over");
+        assert_eq!(ids(&world), before, "{south_first}: taken over");
     }
 }
 
@@ -243,7 +246,6 @@ fn law_1_no_one_leaves_by_a_list_while_the_other_ones_last_file_seems_to_be_an_o
 
 #[test]
 fn law_1_no_one_leaves_while_the_other_list_is_too_short_or_after_a_cut_one_that_can_not_be_read() {
-    let ids = |world: &World| world.service().all("staff").iter().map(|one| one["id"].as_i64()).collect::<Vec<_>>();
     for is_short in [true, false] {
         let mut world = sites(false);
         world.reconfigure(|config| Config { rest: config.rest.replace("records = 0", "records = 1"), ..config });
