@@ -198,8 +198,8 @@ pub enum HoldReason {
     )]
     PerhapsMade { field: String, one: String, id: RemoteId, other: String },
     #[error(
-        "it was rejected that this row is still about the same person: the person in it is not at the service; another person \
-         needs a key of their own in the source"
+        "it was rejected that this row is about the person whose key it has: correct the row in the source, or give the person in \
+         it a key of their own"
     )]
     NeedsOwnKey,
     #[error("undoing run {run}: {reason}")]

@@ -48,6 +48,8 @@ pub(crate) struct Classified {
     pub(crate) doubtful: BTreeMap<Key, HoldReason>,
     /// Entities that a record of this read claims, rightly or not: none of them is removed.
     pub(crate) claimed: BTreeSet<RemoteId>,
+    /// Those among them who are missing, and whose name or email a row gets that waits for a decision, with its key.
+    pub(crate) named: BTreeMap<RemoteId, Key>,
     /// Fields that were edited at the service and stay so, by key, if the job names them.
     pub(crate) drift: BTreeMap<Key, Vec<String>>,
     /// Known people that another record may be, under a mistyped key.
@@ -100,8 +102,8 @@ struct Classifier<'a> {
     /// Keys whose records may be about another person, and why.
     suspects: BTreeMap<Key, HoldReason>,
     /// The names and emails in rows of which it is not sure who they are: a missing person who has one of them may be in
-    /// such a row under a mistyped number.
-    doubted: BTreeSet<(&'static str, String)>,
+    /// such a row under a mistyped number. With the key of the row, where that is another known person's.
+    doubted: BTreeMap<(&'static str, String), Option<Key>>,
     /// Records of which it is asked whether they are the person who is an entity, by position.
     questions: Vec<(usize, RemoteId)>,
     result: Classified,
@@ -135,7 +137,7 @@ impl<'a> Classifier<'a> {
             people: People::new(&context.job.match_on, context.rules),
             names: MovedNames::new(context.rules),
             suspects: BTreeMap::new(),
-            doubted: BTreeSet::new(),
+            doubted: BTreeMap::new(),
             questions: Vec::new(),
             result: Classified::default(),
             claims,
@@ -278,7 +280,7 @@ impl<'a> Classifier<'a> {
         match correlation {
             Correlation::Doubtful { entity, .. } => self.questions.push((at, entity.id)),
             Correlation::Unclear(unclear) => {
-                self.doubted.extend(named_by(&valid.record.fields));
+                self.doubted.extend(named_by(&valid.record.fields).map(|named| (named, None)));
                 result.mistaken.extend(unclear.owner(context.job.name.as_str()).cloned());
             }
             Correlation::Matched { by, entity } => {
@@ -370,7 +372,7 @@ impl<'a> Classifier<'a> {
             let candidate = &context.candidates[at];
             if !others.contains(&candidate.key) {
                 result.claimed.insert(id);
-                doubted.extend(named_by(&candidate.open(context.spill)?.0.fields));
+                doubted.extend(named_by(&candidate.open(context.spill)?.0.fields).map(|named| (named, None)));
                 let owner = context.owner(id, &candidate.key)?.filter(|owner| owner.job == context.job.name);
                 result.mistaken.extend(owner.map(|owner| owner.key));
             }
@@ -386,14 +388,20 @@ impl<'a> Classifier<'a> {
             if action == Action::Update {
                 let row = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&key));
                 let row = &context.candidates[row.expect("every change is one of a candidate")];
-                doubted.extend(named_by(&row.open(context.spill)?.0.fields));
+                if !is_approved(&held, context)? {
+                    let (record, _) = row.open(context.spill)?;
+                    doubted.extend(named_by(&record.fields).map(|named| (named, Some(key.clone()))));
+                }
                 result.doubtful.insert(key.clone(), reason.clone());
                 held.other = Some(Box::new(Held { key, reason: HoldReason::NeedsOwnKey, change: None, other: None }));
             }
             result.held.push(held);
         }
         result.held.sort_by(|one, other| one.key.cmp(&other.key));
-        result.claimed.extend(named_among(&doubted, context)?);
+        for (id, row) in named_among(&doubted, context)? {
+            result.claimed.insert(id);
+            result.named.extend(row.map(|row| (id, row)));
+        }
         Ok(result)
     }
 }
@@ -414,26 +422,35 @@ fn others(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<BT
     Ok(others)
 }
 
+/// Whether a person said that a change is right, so that its row is about no one else.
+fn is_approved(held: &Held<Outline>, context: &CorrelationContext<'_>) -> Result<bool, store::Error> {
+    let wish = held.change.as_ref().map(Outline::wish);
+    let decided = DECISIONS.get(context.store, &context.job.name, &held.key)?;
+    Ok(decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Approved(wanted) if wish == Some(wanted))))
+}
+
 /// The name and email by which a record names its person.
 fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
     let named = |field| Some((field, normalize(fields.get(field)?.as_text()?)));
     Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty())
 }
 
-/// The entities of missing people that a doubtful row names: their number was mistyped, so they are there.
+/// The entities of missing people that a doubtful row names: their number was mistyped, so they are there. With its key, where that
+/// is another known person's.
 fn named_among(
-    doubted: &BTreeSet<(&'static str, String)>,
+    doubted: &BTreeMap<(&'static str, String), Option<Key>>,
     context: &CorrelationContext<'_>,
-) -> Result<Vec<RemoteId>, store::Error> {
+) -> Result<Vec<(RemoteId, Option<Key>)>, store::Error> {
     let mut named = Vec::new();
     for at in context.missed.iter().filter(|_| !doubted.is_empty()) {
         let key = Key::new(context.index.entry(*at).key);
         let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
-        let is_named = |known: &SyncedRecord| {
-            let text = |field| known.sent.get(field).and_then(Value::as_text).map(normalize);
-            Target::IDENTITY.into_iter().any(|field| text(field).is_some_and(|text| doubted.contains(&(field, text))))
+        let Some(known) = known else { continue };
+        let row = |field| {
+            let text = known.sent.get(field).and_then(Value::as_text).map(normalize)?;
+            doubted.get(&(field, text))
         };
-        named.extend(known.filter(is_named).map(|known| known.id));
+        named.extend(Target::IDENTITY.into_iter().find_map(row).map(|row| (known.id, row.clone())));
     }
     Ok(named)
 }

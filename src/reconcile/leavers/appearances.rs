@@ -60,6 +60,10 @@ pub(super) struct Looked {
     pub(super) waiting: usize,
     /// Why its source does not show everybody.
     pub(super) unread: Option<String>,
+    /// Whether it can't be read at all.
+    pub(super) is_failed: bool,
+    /// Whether it was read.
+    is_shown: bool,
 }
 
 /// Which of some leavers another job has.
@@ -67,6 +71,8 @@ pub(super) struct Appearances<'a> {
     leaving: &'a BTreeMap<RemoteId, Entity>,
     by: &'a [SmolStr],
     matcher: Matcher,
+    /// By what the service has of one person only, and the other job does not match people by.
+    unique: Matcher,
     /// Whether the other job would take the entity over: then another person must not get it (law 6).
     takes_over: bool,
     /// By entity: the records that fit.
@@ -78,7 +84,9 @@ pub(super) struct Appearances<'a> {
 impl<'a> Appearances<'a> {
     pub(super) fn new(by: &'a [SmolStr], leaving: &'a BTreeMap<RemoteId, Entity>, takes_over: bool) -> Self {
         let matcher = Matcher::new(by, leaving.values());
-        Self { leaving, by, matcher, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
+        let of_one = Target::UNIQUE.map(SmolStr::from).into_iter().filter(|field| takes_over && !by.contains(field));
+        let unique = Matcher::new(&of_one.collect::<Vec<_>>(), leaving.values());
+        Self { leaving, by, matcher, unique, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {
@@ -89,16 +97,27 @@ impl<'a> Appearances<'a> {
         self.unusable.contains(&id) && !self.has(id)
     }
 
-    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
+    /// Looks into a job: into its source, and where that does not show everything, into what the job was to do and has not done.
     pub(super) fn look(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
-        let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
-        if other.mode == Mode::Changes || read.is_none() {
+        let looked = match self.look_at_source(context, other) {
+            Err(error) if !matches!(error, Error::Store(_)) => {
+                Looked { waiting: 0, unread: Some(chain(&error).to_string()), is_failed: true, is_shown: false }
+            }
+            looked => looked?,
+        };
+        if !looked.is_shown || other.mode == Mode::Changes {
             self.look_at_waiting(context, other)?;
         }
-        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt }) };
+        Ok(looked)
+    }
+
+    /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
+    fn look_at_source(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
+        let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
+        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt, is_failed: false, is_shown: false }) };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
         let mut records = 0;
-        let read = match rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
+        let read = rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {
             let reading = bound.read(row, Some(today));
             // Who begins there on a later day is on their way.
             match reading.later.map_or(reading.mapped, |later| *later) {
@@ -117,20 +136,15 @@ impl<'a> Appearances<'a> {
                 Mapped::Left(_) | Mapped::Dropped => records += u64::from(other.mode == Mode::Changes),
             }
             ControlFlow::Continue(())
-        }) {
-            // The file waits, or is in failed/ once its job read it.
-            Err(error @ (Error::Source(_) | Error::Mapping(_))) if other.inbox.is_some() => {
-                return Ok(Looked { waiting, unread: Some(chain(&error).to_string()) });
-            }
-            read => read?,
-        };
+        })?;
         self.doubt_several(context, &job, today)?;
         // A record that lacks what a lookup says may wait for it.
         let lost =
             read.lost.first().map(|lost| format!("nothing is known of the lookup {}: {}", lost.name, lost.reason));
         let least = other.limits.min_records;
         let few = (records < least).then(|| Block::TooFewRecords { records, least }.to_string());
-        Ok(Looked { waiting, unread: doubt.or_else(|| read.incomplete().first().cloned()).or(lost).or(few) })
+        let unread = doubt.or_else(|| read.incomplete().first().cloned()).or(lost).or(few);
+        Ok(Looked { waiting, unread, is_failed: false, is_shown: true })
     }
 
     /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be
@@ -161,7 +175,7 @@ impl<'a> Appearances<'a> {
     }
 
     /// Looks at what the job was to do and has not done.
-    pub(super) fn look_at_waiting(&mut self, context: &Context<'_>, other: &Job) -> Result<(), Error> {
+    fn look_at_waiting(&mut self, context: &Context<'_>, other: &Job) -> Result<(), Error> {
         let store = context.store;
         for (key, held) in held::held(store, &other.name)? {
             match (&held.reason, held.change) {
@@ -199,6 +213,7 @@ impl<'a> Appearances<'a> {
     }
 
     fn note(&mut self, record: Record) {
+        self.note_refused(&record.fields);
         let Some((by, ids)) = self.fitting(&record.fields) else { return };
         let mark = match_hash(&record.fields, &by);
         for id in ids {
@@ -206,6 +221,16 @@ impl<'a> Appearances<'a> {
                 let row = Appearance { key: record.key.clone(), by: by.clone(), mark };
                 self.records.entry(id).or_default().push(row);
             }
+        }
+    }
+
+    /// Notes whose a row is that the service refuses for as long as they have what is theirs there, and that finds them by nothing.
+    fn note_refused(&mut self, fields: &Values) {
+        let (Match::One { by, id }, found) = (self.unique.find(fields), self.fitting(fields)) else { return };
+        let is_found = found.is_some_and(|(_, ids)| ids.contains(&id));
+        let entity = &self.leaving[&id];
+        if !is_found && Matcher::confirmed(fields, entity, &by) && is_named_alike(entity, fields) {
+            self.unusable.insert(id);
         }
     }
 

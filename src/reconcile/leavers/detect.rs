@@ -70,6 +70,8 @@ pub(crate) struct LeaverDetector<'a> {
     pub(crate) copies: u64,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
+    /// Those among them that a row names which waits for a decision, with its key.
+    pub(crate) named: &'a BTreeMap<RemoteId, Key>,
     /// Entities that another record of a job of changes is to have, by what waits in the queue.
     pub(crate) taken: &'a BTreeMap<RemoteId, Key>,
     /// People that may not be removed (law 6).
@@ -237,6 +239,7 @@ impl LeaverDetector<'_> {
 
     /// Those among `missed` who were also missing from an earlier complete read, for a read that proves nothing itself.
     pub(crate) fn missed_before(&self, missed: &[usize], departed: &mut Leavers) -> Result<(), Error> {
+        let held = departed.held.len();
         for at in missed.iter().copied().filter(|at| self.index.entry(*at).gone) {
             let Some(key) = self.key(at) else { continue };
             let Some(leaver) = self.leaver(&key, false, departed)? else { continue };
@@ -245,6 +248,7 @@ impl LeaverDetector<'_> {
         }
         departed.forgotten.clear();
         departed.claimed.clear();
+        departed.held.truncate(held);
         Ok(())
     }
 
@@ -269,6 +273,10 @@ impl LeaverDetector<'_> {
         let is_taken = self.taken.get(&known.id).is_some_and(|other| other != key);
         if self.claimed.contains(&known.id) || is_taken {
             departed.claimed.insert(key.clone());
+            departed.held.extend(self.named.get(&known.id).map(|row| {
+                let reason = HoldReason::AskedAbout { key: row.to_string() };
+                Held { key: key.clone(), reason, change: None, other: None }
+            }));
             return Ok(None);
         }
         if done {

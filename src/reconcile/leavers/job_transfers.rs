@@ -5,20 +5,21 @@
 //! job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
 //! job's: where the other one never does and loses them again, they leave here as anybody does.
 //!
-//! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source is not read to its end, or
-//! a row that can't be used, or that has the key of someone else, is about them, those who leave stay; so they do for as long as
-//! the last file of the other inbox is one of which nothing was used, or which seems to be an older one. What an earlier file of changes said is in no source any more, so
-//! what waits in the other job counts too. Where the other source can't be read at all, that alone counts, and the run says so: a
-//! directory that does not answer keeps no other job from removing its own people.
+//! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source can't be read or not to its
+//! end, or a row that can't be used, or that has the key of someone else, is about them, those who leave stay; so they do for as
+//! long as the last file of the other inbox is one of which nothing was used, or which seems to be an older one. What an earlier
+//! file of changes said is in no source any more, so what waits in the other job counts too. Of a job of the other side whose
+//! source can't be read at all, that alone counts, and the run says so: staff and contractors come from different departments, and
+//! the one whose file does not come keeps no one of the other (fault 98).
 //!
 //! Rejected: to let go of the entity at once. The other job may hold or reject the record, and then no job would know of the
-//! person.
+//! person. Rejected, too: to let leavers go while the source of another list of their side does not answer. That run says so, but
+//! no one reads it before they are gone, and who is there a day longer is safer than who is missing.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::appearances::{Appearance, Appearances, Looked, takes_over};
 use crate::config::{Job, Mode};
-use crate::fault::chain;
 use crate::mirror::Mirror;
 use crate::plan::{Change, Decided, HoldReason, LeaverAction, Verdict, Writes};
 use crate::queue;
@@ -72,18 +73,7 @@ impl JobTransfers {
             let is_same = other.mapping.target == target;
             let by = if is_same { other.match_on.clone() } else { vec![Target::EMAIL.into()] };
             let mut found = Appearances::new(&by, &leaving, is_same);
-            let Looked { waiting, unread } = match found.look(context, other) {
-                Ok(looked) => looked,
-                Err(error) => {
-                    let note = "could not be read, so it is not known whether leavers appear there";
-                    moving.notes.push(format!("the source of job {} {note}: {}", other.name, chain(&error)));
-                    found.look_at_waiting(context, other)?;
-                    let before = waited_for(context.store, (job, other), changes)?;
-                    let reason = HoldReason::MovesUnread { job: other.name.to_string() };
-                    moving.let_stay(changes, &reason, |id| found.has(id) || before.contains(&id));
-                    continue;
-                }
-            };
+            let Looked { waiting, unread, is_failed, .. } = found.look(context, other)?;
             let mut unclear = BTreeSet::new();
             if is_same && other.writes != Writes::Off {
                 unclear = moving.offer(context.store, (job, other), &found.records, changes)?;
@@ -96,7 +86,12 @@ impl JobTransfers {
             let is_unclear = |id: RemoteId| unclear.contains(&id) || found.is_unusable(id);
             let name = other.name.to_string();
             moving.let_stay(changes, &HoldReason::MovesUnusable { job: name.clone() }, is_unclear);
-            if waiting > 0 || unread.is_some() {
+            if let Some(unread) = unread.as_ref().filter(|_| is_failed && !is_same) {
+                let before = waited_for(context.store, (job, other), changes)?;
+                moving.let_stay(changes, &HoldReason::MovesUnread { job: name }, |id| before.contains(&id));
+                let note = "could not be read, so it is not known whether leavers appear there";
+                moving.notes.push(format!("the source of job {} {note}: {unread}", other.name));
+            } else if waiting > 0 || unread.is_some() {
                 let reason = HoldReason::MovesUnread { job: name };
                 let count = moving.let_stay(changes, &reason, |id| !found.has(id));
                 let people = counted(count, "person stays", "people stay");

@@ -6,6 +6,7 @@
 //! person says whether they are gone or the source was wrong.
 //!
 //! Invariants:
+//! - Whom a job misses since it was changed waits for a person however few they are: another filter or base shows others (law 7).
 //! - Missing people are counted, shown and reported with every action; only what would remove or change them is held.
 //! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
 //! - Who is protected is shown as missing and does not count for the limit: nothing removes them.
@@ -20,7 +21,7 @@ use super::detect::{LeaverDetector, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Change, HoldReason, LeaverAction, Limits, ManyMissing, Verdict};
-use crate::reconcile::approval::held;
+use crate::reconcile::approval::held::{self, HELD};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
@@ -54,18 +55,22 @@ pub(crate) struct LimitResult {
     pub(crate) held: Option<(Vec<Change>, HoldReason)>,
     /// The same for those who are due: their keys.
     pub(crate) due: BTreeSet<Key>,
+    /// Of a job that was changed: what would become of those whose grace runs since then.
+    pub(crate) since_change: Vec<Change>,
     /// Keys on which a person decided already, before it is due.
     pub(crate) decided: BTreeSet<Key>,
     /// What is worth telling where nothing is held.
     pub(crate) note: Option<String>,
 }
 
-/// Holds the removals of people who are missing from a read if they are too many of the `known` people.
+/// Holds the removals of people who are missing from a read if they are too many of the `known` people, or if the job
+/// `is_changed` and did not miss them before.
 pub(crate) fn judge(
     detector: &LeaverDetector<'_>,
     departed: &Leavers,
     limits: &Limits,
     known: u64,
+    is_changed: bool,
     verdicts: &BTreeMap<Key, Verdict>,
 ) -> Result<LimitResult, Error> {
     let mut judged = LimitResult { decided: decided(detector, departed, verdicts)?, ..LimitResult::default() };
@@ -73,7 +78,16 @@ pub(crate) fn judge(
     let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
     let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
-    let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else { return Ok(judged) };
+    let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else {
+        for Missed { key, .. } in open.filter(|_| is_changed && !is_kept) {
+            let was_missed = detector.index.by_key(key.as_str()).is_some_and(|at| detector.index.entry(at).gone);
+            let is_due = departed.changes.iter().any(|change| change.key == *key);
+            if !is_due && (!was_missed || HELD.get(detector.store, &detector.job.name, key)?.is_some()) {
+                judged.since_change.extend(detector.fate(key)?);
+            }
+        }
+        return Ok(judged);
+    };
     let many = detector.job.mapping.target.plural().to_owned();
     let what = ManyMissing { missing: people, known, many, allowed };
     if is_kept {
@@ -129,7 +143,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let store = context.store;
     let told = JobState::load(store, &job.name)?.missing;
     let Some(told) = told.filter(|_| job.mode == Mode::Full) else { return Ok(Remembered::default()) };
-    let (protection, set, claimed) = (protection(context)?, leaver_set(job), BTreeSet::new());
+    let (protection, set) = (protection(context)?, leaver_set(job));
     let now = context.now_for_leavers();
     let index = Index::load(store, &job.name)?;
     // Memberships are a part of a job, and are not counted as missing.
@@ -141,7 +155,8 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
         now,
         first: context.missed_since(now),
         copies: restored_state::copies(store)?,
-        claimed: &claimed,
+        claimed: &BTreeSet::new(),
+        named: &BTreeMap::new(),
         taken: &BTreeMap::new(),
         protection: &protection,
         set: &set,
@@ -150,7 +165,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let mut departed = Leavers::default();
     detector.missed_before(&(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
     let verdicts = held::verdicts(store, &job.name)?;
-    let judged = self::judge(&detector, &departed, &job.limits, told.of, &verdicts)?;
+    let judged = self::judge(&detector, &departed, &job.limits, told.of, false, &verdicts)?;
     let_stay(&mut departed.missed, &judged.decided, &verdicts);
     let missing = Missing::of(&departed.missed, told.of, &detector, &judged);
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })

@@ -168,6 +168,7 @@ impl<'a> Inputs<'a> {
             first: context.missed_since(now),
             copies: rows.copies,
             claimed: &classified.claimed,
+            named: &classified.named,
             taken: &self.taken()?,
             protection: &protection,
             set: &set,
@@ -190,7 +191,7 @@ impl<'a> Inputs<'a> {
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;
-        let limit = missing_limit::judge(&detector, &leavers, &job.limits, known, verdicts)?;
+        let limit = missing_limit::judge(&detector, &leavers, &job.limits, known, self.has_other_mapping()?, verdicts)?;
         if self.is_whole() && !self.is_complete(attendance) {
             detector.missed_before(&attendance.missed, &mut leavers)?;
         }

@@ -116,6 +116,10 @@ impl Inputs<'_> {
             guarded.hold_leavers(&leaving.limit.due, &reason);
             guarded.held.extend(self.hold(changes, &reason)?);
         }
+        // They wait with all that the change of the job alters.
+        for change in std::mem::take(&mut leaving.limit.since_change) {
+            guarded.go.push(self.spill.put(change)?);
+        }
         guarded.held.extend(doubtful.held);
         guarded.go.extend(released);
         guarded.go.extend(doubtful.go);
@@ -191,7 +195,7 @@ impl Inputs<'_> {
     }
 
     /// Whether the job ran with another mapping before. One that is new to organizations or memberships ran without any.
-    fn has_other_mapping(&self) -> Result<bool, Error> {
+    pub(super) fn has_other_mapping(&self) -> Result<bool, Error> {
         let (before, name) = (&self.state.mapping, &self.job().name);
         if before.is_empty() && name.is_part() {
             return Ok(!JobState::load(self.store(), &name.root())?.mapping.is_empty());

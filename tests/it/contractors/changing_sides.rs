@@ -124,9 +124,14 @@ fn sites(inbox: bool) -> World {
 
 /// The same with further lines of both jobs.
 fn sites_with(inbox: bool, lines: &str) -> World {
+    sites_matched(inbox, &format!("match_on = [\"employee_id\", \"email\"]\n{lines}"))
+}
+
+/// The same with all lines of both jobs beside the key.
+fn sites_matched(inbox: bool, lines: &str) -> World {
     let job = |name: &str| Config {
         name: name.into(),
-        job: format!("key = \"{{{{ no }}}}\"\nmatch_on = [\"employee_id\", \"email\"]\n{lines}"),
+        job: format!("key = \"{{{{ no }}}}\"\n{lines}"),
         path: if inbox { name.into() } else { format!("{name}.csv") },
         map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ no }}\"\n".into(),
         ..Config::rest(REMOVING)
@@ -245,8 +250,8 @@ fn law_1_no_one_leaves_by_a_list_while_the_other_ones_last_file_seems_to_be_an_o
 }
 
 #[test]
-fn law_1_no_one_leaves_while_the_other_list_is_too_short_or_after_a_cut_one_that_can_not_be_read() {
-    for is_short in [true, false] {
+fn law_1_no_one_leaves_while_the_other_list_is_too_short_or_can_not_be_read() {
+    for other in ["too short", "absent", "a folder"] {
         let mut world = sites(false);
         world.reconfigure(|config| Config { rest: config.rest.replace("records = 0", "records = 1"), ..config });
         world.put("north.csv", list(&["ana", "bo"]).as_bytes());
@@ -254,24 +259,44 @@ fn law_1_no_one_leaves_while_the_other_list_is_too_short_or_after_a_cut_one_that
         world.sync().expect(0);
         let before = ids(&world);
         world.put("north.csv", list(&["bo"]).as_bytes());
-        if is_short {
-            world.put("south.csv", STAFF.as_bytes());
-        } else {
-            world.put("south.csv", (list(&["cy"]) + "ana,ana Jo").as_bytes());
-            let ran = world.sync();
-            assert_eq!(ids(&world), before, "{ran:?}");
-            std::fs::remove_file(world.dir().join("south.csv")).unwrap();
+        let south = world.dir().join("south.csv");
+        std::fs::remove_file(&south).unwrap();
+        match other {
+            "too short" => drop(world.put("south.csv", STAFF.as_bytes())),
+            "a folder" => std::fs::create_dir(&south).unwrap(),
+            _ => {}
         }
         for _ in 0..2 {
             let ran = world.sync();
             let held = &job(&ran, "north")["held_changes"][0]["reason"];
-            assert!(held.to_string().contains("job south, whose source is not read to its end"), "{is_short} {ran:?}");
-            assert_eq!(ids(&world), before, "{is_short} {ran:?}");
+            assert!(held.to_string().contains("job south, whose source is not read to its end"), "{other} {ran:?}");
+            assert_eq!(ids(&world), before, "{other} {ran:?}");
+        }
+        if other == "a folder" {
+            std::fs::remove_dir(&south).unwrap();
         }
         world.put("south.csv", list(&["cy", "ana"]).as_bytes());
         world.sync();
         world.sync().expect(0);
-        assert_eq!(ids(&world), before, "{is_short}");
+        assert_eq!(ids(&world), before, "{other}");
+    }
+}
+
+#[test]
+fn law_1_who_moves_with_a_new_email_stays_though_the_other_list_finds_people_by_it_alone() {
+    for names in ["ana Jones,ana.young@example.com", "ana Jones,bo@example.com"] {
+        let world = sites_matched(false, "match_on = [\"email\"]\n");
+        world.put("north.csv", list(&["ana", "bo"]).as_bytes());
+        world.put("south.csv", list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        world.put("north.csv", STAFF.as_bytes());
+        world.put("south.csv", (list(&["cy"]) + &format!("ana,{names}\n")).as_bytes());
+        for _ in 0..2 {
+            let ran = world.sync();
+            assert!(there(&world, "staff").contains(&"ana".to_owned()), "{names} {ran:?}");
+            let held = &job(&ran, "north")["held_changes"][0];
+            assert!(held["reason"].to_string().contains("a row of job south that can't be used"), "{names} {ran:?}");
+        }
     }
 }
 

@@ -113,7 +113,7 @@ fn who_was_rejected_is_neither_renamed_nor_created_until_the_file_is_mended() {
     for _ in 0..2 {
         let ran = world.sync().expect(4);
         assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(1)), "{ran:?}");
-        assert!(ran.reason().contains("it was rejected that this row is still about the same person"), "{ran:?}");
+        assert!(ran.reason().contains("it was rejected that this row is about the person whose key it has"), "{ran:?}");
     }
     assert_eq!(world.sync_of(named(PEOPLE + 1, &[(7, "Zed New")])).expect(0).writes(), (1, 0, 0));
     assert_eq!(world.texts("name")[..2], ["Person 1", "Person 2"]);
@@ -153,5 +153,25 @@ fn law_3_a_person_whose_own_entity_is_gone_is_not_made_beside_the_one_that_shows
         assert_eq!((ran.writes(), of(1)), ((0, 0, 0), Some(shown)), "{match_on}: {ran:?}");
         world.run(&["approve", "staff", "P00002"]).expect(0);
         assert_eq!((world.sync().expect(0).writes(), of(2)), ((0, 1, 0), Some(shown)), "{match_on}");
+    }
+}
+
+#[test]
+fn law_1_who_is_gone_and_whose_email_another_person_gets_stays_and_is_named_until_that_is_decided() {
+    for decision in ["approve", "reject"] {
+        let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), PEOPLE);
+        world.csv(people(1..PEOPLE).replacen("person2@", "person6@", 1));
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+            let explained = world.run(&["explain", "staff", "P00006"]).expect(0);
+            assert!(explained.out.contains("key P00002 may be this person"), "{explained:?}");
+        }
+        world.run(&[decision, "staff", "P00002"]).expect(0);
+        let ran = world.sync();
+        match decision {
+            "approve" => assert_eq!((ran.writes(), ran.code), ((0, 1, 1), Some(0)), "{ran:?}"),
+            _ => assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}"),
+        }
     }
 }
