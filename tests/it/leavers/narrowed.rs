@@ -1,5 +1,7 @@
 //! Law 7: a run that does not see everyone removes no one.
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use serde_json::Value;
 
 use crate::support::{Config, World, people, row};
@@ -43,7 +45,12 @@ fn law_7_a_narrowed_run_counts_as_no_read_of_the_grace() {
 
 /// The job with another mapping, filter or key that changes no record.
 fn changed() -> [(&'static str, Config); 3] {
-    let plain = || Config::rest(LEAVE_AT_ONCE);
+    changed_with(LEAVE_AT_ONCE)
+}
+
+/// The same with these lines on leavers.
+fn changed_with(leavers: &str) -> [(&'static str, Config); 3] {
+    let plain = || Config::rest(leavers);
     let job = Config::default().job;
     [
         ("mapping", Config { map: Config::default().map.replace("{{ title }}", "{{ title | trim }}"), ..plain() }),
@@ -71,6 +78,39 @@ fn law_7_a_job_whose_mapping_filter_or_key_changed_is_held_first() {
         let ran = world.sync_of(people(1..9));
         assert_eq!((ran.code, ran.ended().0.as_str()), (Some(4), "held"), "{name}: {ran:?}");
         assert_eq!(world.staff().len(), 10, "{name}: {ran:?}");
+    }
+}
+
+#[test]
+fn law_7_who_is_missed_since_a_job_changed_waits_for_a_person_though_their_grace_runs() {
+    let leavers = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n";
+    for (name, config) in changed_with(leavers) {
+        for decision in ["approve", "reject", "none"] {
+            let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+            let world = World::at(&clock, Config::rest(leavers));
+            let held = || world.sync_at(&clock).counts.held;
+            world.csv(people(1..41));
+            held();
+            // The grace of one begins before the change.
+            world.csv(people(1..40));
+            assert_eq!(held(), 0);
+            world.configure(config.clone());
+            world.csv(people(2..40));
+            assert_eq!((held(), held()), (1, 1), "{name}");
+            if decision != "none" {
+                world.run(&[decision, "staff", "P00001"]).expect(0);
+                assert_eq!(held(), 0, "{name} {decision}");
+            }
+            assert_eq!(world.staff().len(), 40, "{name}: within the grace");
+            clock.advance(SignedDuration::from_hours(25));
+            held();
+            let expected = match decision {
+                "approve" => 38,
+                "reject" => 39,
+                _ => 40,
+            };
+            assert_eq!(world.staff().len(), expected, "{name} {decision}");
+        }
     }
 }
 
