@@ -79,7 +79,8 @@ pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> 
     decide(store, clock, job, chosen, Verdict::Approved)
 }
 
-/// Drops held changes, likewise; each stays dropped until its record changes or comes back.
+/// Drops held changes, likewise; each stays dropped until its record changes or comes back. A key that is named and was
+/// approved, of which nothing was sent so far, is rejected, too: who is missing is approved a whole grace before they leave.
 pub fn reject(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, chosen, Verdict::Rejected)
 }
@@ -152,6 +153,7 @@ fn decide(
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let _alone = store.deciding();
+    let is_rejection = matches!(verdict(0), Verdict::Rejected(_));
     expect_unchanged(store, job, choice)?;
     let mut chosen = Vec::new();
     let mut left_open = Batch::default();
@@ -172,11 +174,21 @@ fn decide(
             state.put(&mut left_open, &part.name);
         }
     }
+    let mut taken_back = Vec::new();
     for ChosenKey { part: wanted, key } in choice.keys.into_iter().flatten() {
         let parts = chosen.iter().filter(|(part, _)| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
         let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(key)?)));
         let held: Vec<(String, &PendingApproval)> = held.collect();
-        let Some((_, first)) = held.first() else { return Err(DecisionError::NotHeld { key: key.clone() }) };
+        let Some((_, first)) = held.first() else {
+            let parts = job.parts().filter(|part| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
+            let found = parts.map(|part| Ok(approval(store, &part.name, key)?.map(|decided| (&part.name, key, decided))));
+            let found: Vec<_> = found.collect::<Result<Vec<_>, store::Error>>()?.into_iter().flatten().collect();
+            if !is_rejection || found.is_empty() {
+                return Err(DecisionError::NotHeld { key: key.clone() });
+            }
+            taken_back.extend(found);
+            continue;
+        };
         let open = held.iter().filter(|(_, change)| change.action.is_some());
         let parts: Vec<String> = open.map(|(part, _)| part.clone()).collect();
         match parts.len() {
@@ -187,11 +199,39 @@ fn decide(
     }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
     store.commit(left_open)?;
-    let mut decided = Vec::new();
+    let mut decided = take_back(store, clock, taken_back)?;
     for (part, waiting) in chosen {
         decided.extend(decide_part(store, clock, part, waiting, verdict)?);
     }
     Ok(decided)
+}
+
+/// What was approved of a key and is not sent so far.
+fn approval(store: &Store, part: &JobName, key: &Key) -> Result<Option<Decided>, store::Error> {
+    let decided = queue::DECISIONS.get(store, part, key)?;
+    let is_sent = queue::get(store, part, key)?.is_some_and(|change| matches!(change.state, State::Sent { .. }));
+    Ok(decided.filter(|decided| !is_sent && matches!(decided.verdict, Verdict::Approved(_))))
+}
+
+/// Rejects what was approved.
+fn take_back(
+    store: &Store,
+    clock: &Clock,
+    approvals: Vec<(&JobName, &Key, Decided)>,
+) -> Result<Vec<Key>, DecisionError> {
+    let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
+    for (job, key, decided) in approvals {
+        let (of, one) = (Some(job.clone()), Some(key.clone()));
+        let line = history::Decided { job: of, key: one, ..history::Decided::new(clock.now(), "rejected") };
+        audit.append(line).map_err(DecisionError::Audit)?;
+        let Verdict::Approved(wish) = decided.verdict else { continue };
+        let decided = Decided { verdict: Verdict::Rejected(wish), seen: None, ..decided };
+        queue::DECISIONS.put(&mut batch, job, key, &decided);
+        queue::remove(&mut batch, job, key);
+        keys.push(key.clone());
+    }
+    store.commit(batch)?;
+    Ok(keys)
 }
 
 fn decide_part(

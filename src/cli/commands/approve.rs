@@ -12,8 +12,8 @@ use crate::operator::{self, KeysOf};
 use crate::reconcile;
 use crate::record::{JobName, Key};
 
-const APPROVE: Decision = Decision { done: "approved", decide: operator::approve };
-const REJECT: Decision = Decision { done: "rejected", decide: operator::reject };
+const APPROVE: Decision = Decision { done: "approved", decide: operator::approve, takes_back: false };
+const REJECT: Decision = Decision { done: "rejected", decide: operator::reject, takes_back: true };
 
 pub(crate) async fn approve(ui: &Ui, host: &Backend, args: &ApproveArgs) -> Result<Exit, Failure> {
     if args.server {
@@ -62,9 +62,12 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
         held += waiting.len();
         undecided += waiting.values().filter(|change| change.action.is_some()).count();
     }
-    if held == 0 {
-        return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name)))
-            .hint("what is held is worked out by `rosterd sync`; `rosterd plan` shows it"));
+    if held == 0 && (keys.is_empty() || !decision.takes_back) {
+        return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name))).hint(if decision.takes_back {
+            "what is held is worked out by `rosterd sync`; what was approved and is not sent is rejected by its keys"
+        } else {
+            "what is held is worked out by `rosterd sync`; `rosterd plan` shows it"
+        }));
     }
     let done = decision.make(&store, job, &keys, args.set)?;
     if done.is_empty() {

@@ -24,6 +24,8 @@ pub(super) struct Decision {
     pub(super) done: &'static str,
     /// Decides about the records with these keys, all of them where none is given; returns those it was made about.
     pub(super) decide: Decide,
+    /// Whether it is made of what was approved, too.
+    pub(super) takes_back: bool,
 }
 
 type Decide = fn(&Store, &Clock, &Job, &Chosen<'_>) -> Result<Vec<Key>, DecisionError>;
@@ -88,7 +90,9 @@ pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
         });
         let has_grace = |one: &Job| one.name == job && one.leavers.has_grace();
         if config.is_some_and(|config| config.jobs.iter().any(has_grace)) {
-            ui.note("who is missing leaves once the grace is over");
+            ui.note(format!(
+                "who is missing leaves once the grace is over; `rosterd reject {job} KEY` takes it back until then"
+            ));
         }
     }
     host.decided(Some(&[job]));

@@ -15,10 +15,12 @@ use crate::store;
 const RETRY: Decision = Decision {
     done: "retried",
     decide: |store, clock, job, chosen| operator::retry(store, clock, job, &chosen.named()),
+    takes_back: false,
 };
 const DROP: Decision = Decision {
     done: "dropped",
     decide: |store, clock, job, chosen| operator::discard(store, clock, job, &chosen.named()),
+    takes_back: false,
 };
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exit, Failure> {

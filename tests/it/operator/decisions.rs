@@ -1,5 +1,7 @@
 //! What an approval is good for.
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use serde_json::json;
 
 use crate::support::{Config, HEADER, World, people, row};
@@ -97,4 +99,29 @@ fn law_7_a_run_for_one_person_leaves_what_was_rejected_of_others() {
     world.run(&["reject", "staff"]).expect(0);
     world.run(&["sync", "--key", "P00001"]);
     assert_eq!(world.sync().expect(0).job()["held"], 0);
+}
+
+#[test]
+fn an_approval_of_missing_people_is_taken_back_before_their_grace_is_over() {
+    for is_read_again in [false, true] {
+        let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+        let world = World::at(&clock, Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n"));
+        world.csv(people(1..13));
+        world.sync_at(&clock);
+        world.csv(people(7..13));
+        assert_eq!(world.sync_at(&clock).counts.held, 6);
+        let approved = world.run(&["approve", "staff"]).expect(0);
+        assert!(approved.err.contains("`rosterd reject staff KEY` takes it back"), "{approved:?}");
+        if is_read_again {
+            world.sync_at(&clock);
+        }
+        assert!(world.run(&["reject", "staff"]).expect(1).err.contains("is rejected by its keys"));
+        world.run(&["approve", "staff", "P00001"]).expect(1);
+        world.run(&["reject", "staff", "P00009"]).expect(1);
+        world.run(&["reject", "staff", "P00001", "P00002"]).expect(0);
+        clock.advance(SignedDuration::from_hours(25));
+        world.sync_at(&clock);
+        assert_eq!(world.staff().len(), 8, "four leave");
+        world.run(&["reject", "staff", "P00003"]).expect(1);
+    }
 }
