@@ -39,6 +39,15 @@ pub enum Source {
 }
 
 impl Source {
+    /// Whether it is read in parts one after the other, between which someone may move meanwhile.
+    pub fn is_in_parts(&self) -> bool {
+        match self {
+            Self::Ldap(options) => options.bases.len() > 1,
+            Self::Cached { origin, .. } => origin.is_in_parts(),
+            Self::Csv(_) | Self::Web(_) | Self::Entra(_) => false,
+        }
+    }
+
     /// The settings that select which people a run sees: where in a directory it searches, with which filter, and by
     /// which account; which report a web server is asked for; which tenant, filter and groups. When one of them changes, the next run is held first (law 7).
     /// Empty for a file, since a file may be renamed when it is moved. The server of a directory is not among them: another

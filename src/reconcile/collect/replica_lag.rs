@@ -32,6 +32,8 @@ pub(crate) struct ReplicaLag {
     pub(crate) reason: Option<String>,
     /// What to think of the values that it gives.
     pub(crate) note: Option<String>,
+    /// Whether the directory changed while it was read.
+    pub(crate) changed: bool,
     /// What is to be remembered.
     pub(crate) next: Replicas,
 }
@@ -61,6 +63,7 @@ impl Replicas {
         ReplicaLag {
             reason: reason.map(|shown| reason_of(&span.began, shown, &doubted)),
             note: before.filter(|_| !gathered.candidates.is_empty()).map(|last| note(&span.began, last)),
+            changed: !span.began.covers(&span.ended),
             next,
         }
     }

@@ -180,11 +180,15 @@ impl<'a> Inputs<'a> {
         }
         if let Some(present) = attendance.complete.as_ref().ok().filter(|_| judges) {
             detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
+            let was_missed = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| index.entry(at).gone);
             if job.mode == Mode::Full && self.is_doubted() {
                 // No grace begins with a file that may be an old one.
-                let was_missed = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| index.entry(at).gone);
                 leavers.waiting.clear();
                 leavers.missed.retain(|missed| was_missed(&missed.key));
+            }
+            if job.source.is_in_parts() && self.lag.changed {
+                // Who moved behind the reader is in none of the parts, and is found by the next read.
+                leavers.changes.retain(|change| rows.left.contains_key(&change.key) || was_missed(&change.key));
             }
         }
         let (base, lately) = left_lately(context, job.mapping.target, &job.name, index)?;

@@ -310,3 +310,32 @@ fn fault_79_the_389_directory_server_shows_how_far_it_is_in_its_own_way() {
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 10), "{name}");
     }
 }
+
+#[test]
+fn law_1_who_moves_between_two_bases_while_they_are_read_is_not_removed() {
+    for (changes, removed) in [(false, 2), (true, 0)] {
+        let server = Scripted::start(|_, _| vec![Said::Close]);
+        let source = slapd::source(&[server.url()], "").replace(
+            "base = \"ou=people,dc=example,dc=org\"",
+            "base = [\"ou=people,dc=example,dc=org\", \"ou=staff,dc=example,dc=org\"]",
+        );
+        let world = World::with(rosterd::sandbox::Options::default(), config(source));
+        let say = |people: Range<usize>, usn_after: Option<u64>| {
+            let of = |people: Range<usize>| Controller { usn_after, ..controller(b'a', 1000, &[(b'b', 1)], people) };
+            let (first, second) = (of(people.start..10), of(10..people.end));
+            server.say(move |asked, pages| match asked.name.starts_with("ou=staff") {
+                true => second.says(asked, pages),
+                false => first.says(asked, pages),
+            });
+        };
+        say(1..21, None);
+        world.sync().expect(0);
+        // Two were in the second base when the first was read, and the other way round.
+        say(1..19, changes.then_some(1001));
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes().2, &ran.job()["missing"]), (removed, &2.into()), "{ran:?}");
+        say(1..20, None);
+        assert_eq!(world.sync().expect(0).writes().2, u64::from(changes), "who is missing again left");
+        assert_eq!(world.staff().len(), 19);
+    }
+}
