@@ -51,11 +51,13 @@ pub(super) struct Service {
     engine: Arc<DaemonState>,
     scheduler: Scheduler,
     running: usize,
+    /// Whether the clock was wrong when it was looked at last.
+    is_clock_wrong: bool,
 }
 
 impl Service {
     pub(super) fn new(engine: &Arc<DaemonState>, jobs: Vec<Timed>) -> Self {
-        Self { engine: Arc::clone(engine), scheduler: Scheduler::new(jobs), running: 0 }
+        Self { engine: Arc::clone(engine), scheduler: Scheduler::new(jobs), running: 0, is_clock_wrong: false }
     }
 
     /// Turns until the account is asked to end; the error is why it has to.
@@ -87,6 +89,7 @@ impl Service {
     /// Starts what is due, and says how things are.
     fn tick(&mut self) {
         let now = ClockReading::now(self.engine.clock());
+        self.watch_clock(now);
         for job in self.scheduler.due(now) {
             self.running += 1;
             worker::start(&self.engine, job);
@@ -110,6 +113,22 @@ impl Service {
         let hung = self.engine.runs().hung(Instant::now());
         let hung = if hung.is_empty() || waits() { Vec::new() } else { hung };
         self.engine.say(Said { summary, hung, runs: self.running });
+    }
+
+    /// Says once that nothing runs since the clock can't be right, and once that it is.
+    fn watch_clock(&mut self, now: ClockReading) {
+        let is_wrong = Scheduler::is_clock_wrong(now);
+        if is_wrong != self.is_clock_wrong {
+            self.is_clock_wrong = is_wrong;
+            if is_wrong {
+                tracing::warn!(
+                    "this machine's clock says {:.0}, which can't be right: no job runs before it is set",
+                    now.wall
+                );
+            } else {
+                tracing::info!("this machine's clock is set: jobs run again");
+            }
+        }
     }
 
     fn sleep(&self) -> Duration {

@@ -13,6 +13,7 @@ use super::accounts::shared::Shared;
 use super::control::{Call, VERSION};
 use super::event::Event;
 use super::runs::{AccountNumber, ActiveRuns, RunProgress};
+use super::scheduler::{ClockReading, Scheduler};
 use super::shutdown::CancelHandle;
 use super::store_slot::{Slot, StoreGuard, StoreSlot};
 use super::target_locks::{TargetGuard, TargetLocks};
@@ -375,7 +376,8 @@ impl DaemonState {
     /// What is known of a job besides the store.
     pub fn seen(&self, job: &JobName) -> LiveJobState {
         let NextRun { next, waits, .. } = self.outlook(job);
-        LiveJobState { next, late_from: waits, running: self.runs.of(job).map(RunProgress::seen) }
+        let is_clock_wrong = Scheduler::is_clock_wrong(ClockReading::now(self.clock()));
+        LiveJobState { next, late_from: waits, is_clock_wrong, running: self.runs.of(job).map(RunProgress::seen) }
     }
 
     pub(super) fn publish_schedule(&self, outlook: std::collections::BTreeMap<JobName, NextRun>) {

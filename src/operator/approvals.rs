@@ -181,7 +181,8 @@ fn decide(
         let held: Vec<(String, &PendingApproval)> = held.collect();
         let Some((_, first)) = held.first() else {
             let parts = job.parts().filter(|part| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
-            let found = parts.map(|part| Ok(approval(store, &part.name, key)?.map(|decided| (&part.name, key, decided))));
+            let found =
+                parts.map(|part| Ok(approval(store, &part.name, key)?.map(|decided| (&part.name, key, decided))));
             let found: Vec<_> = found.collect::<Result<Vec<_>, store::Error>>()?.into_iter().flatten().collect();
             if !is_rejection || found.is_empty() {
                 return Err(DecisionError::NotHeld { key: key.clone() });

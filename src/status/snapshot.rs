@@ -202,6 +202,8 @@ pub struct LiveJobState {
     pub next: Option<Timestamp>,
     /// Since when it could run and does not: from a little later on it is overdue. `None` where it is not due.
     pub late_from: Option<Timestamp>,
+    /// Whether nothing runs, since this machine's clock can't be right.
+    pub is_clock_wrong: bool,
     /// Its run, where one is under way.
     pub running: Option<Running>,
 }
@@ -289,12 +291,15 @@ impl JobView {
     }
 
     fn of(remembered: RememberedJob, job: &Job, seen: LiveJobState, now: Timestamp) -> Self {
-        let LiveJobState { next, late_from, running } = seen;
+        let LiveJobState { next, late_from, is_clock_wrong, running } = seen;
         let RememberedJob { state, recent, known, held, undecided, held_set, held_by, .. } = remembered;
         let RememberedJob { on_site, queued, requests, parked, oldest_leaver, .. } = remembered;
         let late = late_from.filter(|from| running.is_none() && now.duration_since(*from) > LATE);
         let late = late.map(|from| {
-            ReasonKind::Late.because(format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)))
+            ReasonKind::Late.because(match is_clock_wrong {
+                true => format!("overdue: this machine's clock says {now:.0}, and nothing runs before it is set"),
+                false => format!("overdue: it was to run at {:.0} and has not", next.unwrap_or(from)),
+            })
         });
         let inbox = job.inbox.as_ref().map(|inbox| {
             let waiting = Folder::open_known(&inbox.dir, state.inbox_before(&inbox.dir))

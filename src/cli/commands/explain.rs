@@ -320,6 +320,9 @@ impl View<'_> {
             }
             Outlook::Absent if self.all.rows.is_empty() => "nothing of the source: it has no such record".to_owned(),
             Outlook::Absent => "nothing of the source: its row does not count today".to_owned(),
+            Outlook::Nothing if self.all.held.is_some() => {
+                "nothing before what is held is decided or mended".to_owned()
+            }
             Outlook::Nothing => "nothing: source and service agree".to_owned(),
             Outlook::Rejected(reasons) => format!("nothing: the row is rejected: {}", sanitize(&reasons.join("; "))),
             Outlook::Change(change) => wanted(change),

@@ -113,7 +113,7 @@ fn without_daemon(store: &Store, job: &Job, now: Timestamp) -> Result<LiveJobSta
     let last = JobState::load(store, &job.name)?.last.map(|last| last.started);
     let served = daemon::served(store, &job.name)?.max(last);
     let next = schedule.next_after(served.unwrap_or(now).min(now), &job.time_zone);
-    Ok(LiveJobState { next, late_from: next, running: None })
+    Ok(LiveJobState { next, late_from: next, ..LiveJobState::default() })
 }
 
 fn document(view: &JobView) -> serde_json::Value {

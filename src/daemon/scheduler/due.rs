@@ -9,8 +9,8 @@
 //!   starts over (`worker`). A job that waits for another keeps its turn.
 //! - A clock that is set back by up to three hours repeats no time of a schedule with fixed hours; one with `*` or a step in
 //!   the hours goes on by elapsed time. A clock set back further is taken for right, as cron(8) does it.
-//! - Before the year that [`FLOOR`] says nothing is due: a machine that has no battery starts in 1970, and its clock is put
-//!   right within moments.
+//! - Before the year that [`FLOOR`] says nothing runs: a machine that has no battery starts in 1970, and its clock is put
+//!   right within moments. Where it is not, all jobs are late.
 //!
 //! Rejected: to sleep until the next time and run then. A clock that is set, or a machine that slept, makes that sleep
 //! too long or too short; so no sleep is longer than [`SLEEP_MAX`], and each wake-up computes again what is due.
@@ -102,7 +102,7 @@ struct ScheduledJob {
     next: Option<Timestamp>,
     /// It is to run whatever the time: a user wants it, or an earlier run did not come to its end.
     asked: bool,
-    /// Since when it is due and waits for another's run to end, as the clock said then.
+    /// Since when it is due and waits for another's run to end, or for the clock to be set; as the clock said then.
     waits: Option<Timestamp>,
     skipped: u64,
 }
@@ -199,6 +199,9 @@ impl Scheduler {
     /// The jobs that start now; they count as under way until [`Scheduler::ended`].
     pub fn due(&mut self, at: ClockReading) -> Vec<JobName> {
         if !self.see(at) {
+            for entry in self.entries.iter_mut().filter(|entry| entry.asked || entry.schedule.is_some()) {
+                entry.waits.get_or_insert(at.wall);
+            }
             return Vec::new();
         }
         let mut due = Vec::new();
@@ -208,7 +211,7 @@ impl Scheduler {
                 continue;
             }
             if !is_free(&self.busy, entry) {
-                entry.waits.get_or_insert(at.wall);
+                entry.waits = entry.waits.filter(|since| *since >= FLOOR).or(Some(at.wall));
                 continue;
             }
             entry.asked = false;
@@ -276,7 +279,7 @@ impl Scheduler {
         self.entries.iter().find(|entry| entry.name == *job)?.next
     }
 
-    /// Since when a job is due and can't start, because another's run has not ended. A time that was missed while the
+    /// Since when a job is due and can't start, because another's run has not ended or the clock can't be right. A time that was missed while the
     /// machine was off or slept counts from when it could have been made up: there must be no notice of a job that runs
     /// within moments.
     pub fn waits_since(&self, job: &JobName) -> Option<Timestamp> {

@@ -13,6 +13,7 @@ use crate::mapping::Mapping;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::{JobState, LookupState};
+use crate::record::JobName;
 use crate::source::{LostLookup, ReplicaPosition};
 use crate::text::counted;
 
@@ -30,7 +31,7 @@ pub(crate) fn loaded(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Er
         let known = before.and_then(|before| before.found.as_ref());
         let found =
             rows::accessed(context, known, |access| lookup::load(&lookup.name, &lookup.source, &mappings, access));
-        let found = judged(found, before);
+        let found = judged(&job.name, found, before);
         Lookup { loaded: Some(Arc::new(found)), ..lookup.clone() }
     };
     let lookups: Vec<Lookup> = job.lookups.iter().filter(|lookup| is_named(lookup)).map(read).collect();
@@ -41,24 +42,25 @@ pub(crate) fn loaded(context: &Context<'_>, job: &Job) -> Result<Option<Job>, Er
     Ok(Some(Job { lookups, organizations, memberships, ..job.clone() }))
 }
 
-fn judged(found: Loaded, before: Option<&LookupState>) -> Loaded {
+fn judged(job: &JobName, found: Loaded, before: Option<&LookupState>) -> Loaded {
     let Some(span) = &found.span else { return found };
     let (_, doubt) = before.map(|before| before.shown.of_lookup(span)).unwrap_or_default();
     match doubt.filter(|_| found.table.is_ok()) {
         Some(last) => {
-            let reason = behind(&span.began, &last);
+            let reason = behind(job, &span.began, &last);
             found.doubted(reason)
         }
         None => found,
     }
 }
 
-fn behind(now: &ReplicaPosition, last: &ReplicaPosition) -> String {
+fn behind(job: &JobName, now: &ReplicaPosition, last: &ReplicaPosition) -> String {
     let how = match now.is_behind(last) {
         true => "is behind what was read before: a replica that lags, or a directory from a backup",
         false => "does not show that it has seen all that was read before",
     };
-    format!("the server {} {how}; if the directory is right as it is: `rosterd approve JOB --server`", now.address)
+    let job = job.root();
+    format!("the server {} {how}; if the directory is right as it is: `rosterd approve {job} --server`", now.address)
 }
 
 /// What is to be remembered of the lookups of a run.

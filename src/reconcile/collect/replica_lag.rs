@@ -17,7 +17,7 @@
 
 use super::collector::CollectedRows;
 use crate::reconcile::model::replicas::Replicas;
-use crate::record::Key;
+use crate::record::{JobName, Key};
 use crate::snapshot::Index;
 use crate::source::ReplicaPosition;
 use crate::text::counted;
@@ -40,7 +40,7 @@ pub(crate) struct ReplicaLag {
 
 impl Replicas {
     /// Judges a read: people that it can't prove to be gone count as present from here on.
-    pub(crate) fn judge(&self, gathered: &mut CollectedRows, index: &Index) -> ReplicaLag {
+    pub(crate) fn judge(&self, job: &JobName, gathered: &mut CollectedRows, index: &Index) -> ReplicaLag {
         let Some(span) = gathered.read.span.clone() else {
             return ReplicaLag { next: self.clone(), ..ReplicaLag::default() };
         };
@@ -61,7 +61,7 @@ impl Replicas {
         let before = self.last.as_ref().filter(|last| !span.began.covers(last));
         let reason = doubted.first().filter(|_| is_whole || said_so).and_then(|one| self.of(one));
         ReplicaLag {
-            reason: reason.map(|shown| reason_of(&span.began, shown, &doubted)),
+            reason: reason.map(|shown| reason_of(job, &span.began, shown, &doubted)),
             note: before.filter(|_| !gathered.candidates.is_empty()).map(|last| note(&span.began, last)),
             changed: !span.began.covers(&span.ended),
             next,
@@ -69,27 +69,28 @@ impl Replicas {
     }
 }
 
-fn reason_of(now: &ReplicaPosition, shown: &ReplicaPosition, doubted: &[Key]) -> String {
+fn reason_of(job: &JobName, now: &ReplicaPosition, shown: &ReplicaPosition, doubted: &[Key]) -> String {
     let mut named: Vec<String> = doubted.iter().take(NAMED).map(Key::to_string).collect();
     if doubted.len() > NAMED {
         named.push("…".to_owned());
     }
     let who = counted(doubted.len(), "known person is missing there", "known people are missing there");
-    let named = named.join(", ");
+    let (named, job) = (named.join(", "), job.root());
+    let stay = if doubted.len() == 1 { "stays" } else { "stay" };
     let how = if now.is_behind(shown) {
         format!(
             "the server {} is behind what was read before: a replica that lags, or a directory from a backup; {who} \
-             ({named}) and stay until it has caught up",
+             ({named}) and {stay} until it has caught up",
             now.address
         )
     } else {
         format!(
-            "the server {} does not show that it has seen all that was read before; {who} ({named}) and stay until it shows \
+            "the server {} does not show that it has seen all that was read before; {who} ({named}) and {stay} until it shows \
              them, or until {}, which showed people last, is read without them",
             now.address, shown.address
         )
     };
-    format!("{how}; if the directory is right as it is: `rosterd approve JOB --server`")
+    format!("{how}; if the directory is right as it is: `rosterd approve {job} --server`")
 }
 
 fn note(now: &ReplicaPosition, last: &ReplicaPosition) -> String {

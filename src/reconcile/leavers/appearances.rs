@@ -114,7 +114,9 @@ impl<'a> Appearances<'a> {
     /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
     fn look_at_source(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
         let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
-        let Some((job, _copy)) = read else { return Ok(Looked { waiting, unread: doubt, is_failed: false, is_shown: false }) };
+        let Some((job, _copy)) = read else {
+            return Ok(Looked { waiting, unread: doubt, is_failed: false, is_shown: false });
+        };
         let today = context.clock.now().to_zoned(job.time_zone.clone()).date();
         let mut records = 0;
         let read = rows::read(context, &job, &rows::mapping(&job), None, &mut |row, bound| {

@@ -110,7 +110,7 @@ impl<'a> Inputs<'a> {
                 rows.later.spoilt = SpoiltKeys::default();
             }
         }
-        let lag = state.shown.judge(&mut rows, &index);
+        let lag = state.shown.judge(&job.name, &mut rows, &index);
         let written = written(job, &mapping);
         let mut decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
         // Who was rejected, and is named at another organization now, is asked about again.

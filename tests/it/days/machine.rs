@@ -334,6 +334,7 @@ impl Machine {
             Ok(LiveJobState {
                 next: process.scheduler.next(&job.name),
                 late_from: process.scheduler.waits_since(&job.name),
+                is_clock_wrong: false,
                 running: running.map(|(_, since, _)| Running { since: *since, stage: String::new(), sent: None }),
             })
         };

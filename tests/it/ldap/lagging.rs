@@ -217,7 +217,7 @@ fn law_1_fault_79_a_person_may_say_that_the_directory_is_right_as_it_is() {
         ],
     );
     let reason = domain.world.sync().hides(&["Person ", "@example.com"]).reason();
-    for word in ["5 known people are missing there", "P00036", "approve JOB --server", &domain.servers[1].url()] {
+    for word in ["5 known people are missing there", "P00036", "approve staff --server", &domain.servers[1].url()] {
         assert!(reason.contains(word), "{word:?} is missing in {reason:?}");
     }
     domain.world.run(&["approve", "staff", "--server"]).expect(0);

@@ -260,9 +260,12 @@ fn fault_59_nothing_runs_by_a_clock_of_1970_and_what_was_missed_runs_once_it_is_
         machine.turn();
     }
     assert_eq!(machine.starts.len(), 0);
+    let waits = |machine: &Machine| machine.scheduler.waits_since(&name("night"));
+    assert_eq!(waits(&machine), Some(at("1970-01-01T00:00:10Z")));
     assert!(Scheduler::is_clock_wrong(machine.at) && machine.scheduler.sleep(machine.at) <= Duration::from_secs(1));
     machine.at.wall = at("2027-06-10T09:00:30Z");
     machine.turn();
+    assert_eq!(waits(&machine), None);
     assert_eq!(machine.shown("night"), ["2027-06-10T09:00:30Z"]);
     assert_eq!(machine.starts.len(), 1, "what never ran waits for its first time");
 }
