@@ -45,7 +45,7 @@ use std::time::Duration;
 pub use batch::Batch;
 pub use closed::ClosedStore;
 use embedded::Embedded;
-use engine::{BulkLoad, Engine, Interrupted};
+use engine::{BulkLoad, Engine, Interrupted, Shown};
 pub use error::{Error, ErrorKind};
 pub use home::{Home, Log};
 use kept::IMPORTING;
@@ -182,9 +182,29 @@ impl Store {
         &self,
         space: Keyspace,
         prefix: &str,
+        visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.walk(space, prefix, Shown::Rows, visit)
+    }
+
+    /// Walks their names alone, likewise and in less time.
+    fn scan_names(
+        &self,
+        space: Keyspace,
+        prefix: &str,
+        mut visit: impl FnMut(&str) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.walk(space, prefix, Shown::Keys, |name, _| visit(name))
+    }
+
+    fn walk(
+        &self,
+        space: Keyspace,
+        prefix: &str,
+        shown: Shown,
         mut visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.engine.walk(&space.key(prefix), &mut |key, payload| {
+        self.engine.walk(&space.key(prefix), shown, &mut |key, payload| {
             let name = std::str::from_utf8(&key[1..]).map_err(|_| Error::of_row(&self.home.place(), key))?;
             visit(name, payload).map(|()| true)
         })
@@ -193,7 +213,7 @@ impl Store {
     /// Whether a space has no row whose name begins with `prefix`.
     fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
-        self.engine.walk(&space.key(prefix), &mut |_, _| {
+        self.engine.walk(&space.key(prefix), Shown::Keys, &mut |_, _| {
             is_empty = false;
             Ok(false)
         })?;

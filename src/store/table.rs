@@ -128,14 +128,15 @@ impl<I: RowId, T> Table<I, T> {
         store.scan(self.space, &prefix, |name, payload| visit(&name[prefix.len()..], payload))
     }
 
-    /// Walks the ids of a group, likewise.
+    /// Walks the ids of a group, likewise and in less time.
     pub fn each_id(
         &self,
         store: &Store,
         group: &I::Group,
         mut visit: impl FnMut(I) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.scan(store, group, |name, _| I::parse(name).map_or(Ok(()), &mut visit))
+        let prefix = Self::prefix(group);
+        store.scan_names(self.space, &prefix, |name| I::parse(&name[prefix.len()..]).map_or(Ok(()), &mut visit))
     }
 
     /// After so many rows at once, to walk over all of them costs less than to look them up.

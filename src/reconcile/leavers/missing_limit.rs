@@ -6,7 +6,7 @@
 //! person says whether they are gone or the source was wrong.
 //!
 //! Invariants:
-//! - Whom a job misses since it was changed waits for a person however few they are: another filter or base shows others (law 7).
+//! - Who is missing since a job was changed waits for a person however few they are: another filter or base shows others (law 7).
 //! - Missing people are counted, shown and reported with every action; only what would remove or change them is held.
 //! - Whose grace is over is judged by `max_leavers` first: that one says how many may go in a day.
 //! - Who is protected is shown as missing and does not count for the limit: nothing removes them.

@@ -52,7 +52,7 @@ use state_dir::StateDir;
 pub(super) use state_dir::{check_state_dir, create_state_dir, is_locked, place};
 
 use super::batch::RowChange;
-use super::engine::{BulkLoad, Engine, Visit};
+use super::engine::{BulkLoad, Engine, Shown, Visit};
 use super::tenure::{HandOver, Predecessor};
 use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 use crate::crash::point;
@@ -311,7 +311,7 @@ impl Engine for Embedded {
         file.get(key).map_err(|kind| self.error(kind))
     }
 
-    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
+    fn walk(&self, prefix: &[u8], shown: Shown, visit: &mut Visit<'_>) -> Result<(), Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
         let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
         // While it is held, what it hides or lacks stays in sled.
@@ -322,8 +322,8 @@ impl Engine for Embedded {
             while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
                 let row = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
                 if row.generation >= number {
-                    let payload = row.payload.map(<[u8]>::to_vec);
-                    return Ok(Some((key, payload)));
+                    let shown = |payload: &[u8]| if shown == Shown::Keys { Vec::new() } else { payload.to_vec() };
+                    return Ok(Some((key, row.payload.map(shown))));
                 }
             }
             Ok(None)
@@ -331,7 +331,7 @@ impl Engine for Embedded {
         // Skips tombstones.
         let mut show = |key: &[u8], payload: Option<&[u8]>| payload.map_or(Ok(true), |payload| visit(key, payload));
         let mut overlay = next()?;
-        let mut merged = file.rows_from(prefix);
+        let mut merged = file.rows_from(prefix, shown);
         while let Some((key, payload)) = merged.next().map_err(|kind| self.error(kind))? {
             if !key.starts_with(prefix) {
                 break;

@@ -8,7 +8,7 @@ use super::bulk::Bulk;
 use super::connection::Value;
 use super::rows::{Commit, Rows};
 use super::tenure;
-use crate::store::engine::{BulkLoad, Engine, Visit};
+use crate::store::engine::{BulkLoad, Engine, Shown, Visit};
 use crate::store::tenure::{HandOver, Objections, Predecessor, Terms};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
@@ -54,22 +54,26 @@ impl Engine for Rows {
 
     /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the
     /// one before had, as the last commit left it.
-    fn walk(&self, prefix: &[u8], visit: &mut Visit<'_>) -> Result<(), Error> {
-        const FROM: &str = "select name, payload from rosterd.rows r
+    fn walk(&self, prefix: &[u8], shown: Shown, visit: &mut Visit<'_>) -> Result<(), Error> {
+        const FROM: &str = "select name, case when $5 then payload end as payload from rosterd.rows r
             where r.account = $1 and r.space = $2 and r.name >= $3
               and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
             order by r.name limit $4";
         let space = prefix[0];
         let mut from = prefix[1..].to_vec();
         loop {
-            let values = || vec![Value::Small(space.into()), Value::Bytes(from.clone()), Value::Big(PAGE_ROWS)];
+            let values = || {
+                let (from, is_whole) = (Value::Bytes(from.clone()), Value::Flag(shown == Shown::Rows));
+                vec![Value::Small(space.into()), from, Value::Big(PAGE_ROWS), is_whole]
+            };
             let rows = self.account.query(FROM, values).map_err(|kind| self.error(kind))?;
             let is_last = (rows.len() as i64) < PAGE_ROWS;
             let mut key = vec![space];
             for row in &rows {
                 key.truncate(1);
                 key.extend_from_slice(row.get("name"));
-                if !key.starts_with(prefix) || !visit(&key, &self.payload(&key, row.get("payload"))?)? {
+                let payload = row.get::<_, Option<&[u8]>>("payload").map(|payload| self.payload(&key, payload));
+                if !key.starts_with(prefix) || !visit(&key, &payload.transpose()?.unwrap_or_default())? {
                     return Ok(());
                 }
             }

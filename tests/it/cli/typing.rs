@@ -53,7 +53,7 @@ fn a_job_may_be_left_out_where_there_is_only_one() {
 fn quiet_leaves_out_notes_and_no_error() {
     let world = held();
     assert!(!world.run(&["approve", "P00002"]).expect(0).err.is_empty(), "a note says who sends it");
-    let quiet = world.run(&["-q", "reject", "staff", "P00002"]).expect(1);
+    let quiet = world.run(&["-q", "reject", "staff", "P00077"]).expect(1);
     assert!(quiet.err.contains("error:"), "{quiet:?}");
     let world = held();
     let quiet = world.run(&["approve", "P00002", "--quiet"]).expect(0);

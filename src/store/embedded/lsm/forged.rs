@@ -5,19 +5,20 @@ use std::fs::{self, File};
 use std::sync::Arc;
 
 use proptest::prelude::*;
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::SsTable;
-use super::table::{END_BYTES, MAGIC, TableMeta};
+use super::table::{END_BYTES, MAGIC, Part, TableMeta};
 use super::writer::TableWriter;
+use crate::store::engine::Shown;
 
 /// The numbers of one block, as the contents have them.
 #[derive(Clone, Debug)]
 struct Claim {
     first: Vec<u8>,
     offset: u64,
-    stored: u32,
-    plain: u32,
+    /// Stored and plain length of the keys and of the values.
+    parts: [(u32, u32); 2],
 }
 
 /// A file taken apart: what lies before the contents, and what these say.
@@ -46,13 +47,13 @@ impl Parts {
         while !rest.is_empty() {
             let length = usize::from(u16::from_le_bytes(rest[..2].try_into().unwrap()));
             let (first, numbers) = rest[2..].split_at(length);
+            let length = |at: usize| u32::from_le_bytes(numbers[at..at + 4].try_into().unwrap());
             claims.push(Claim {
                 first: first.to_vec(),
                 offset: u64::from_le_bytes(numbers[..8].try_into().unwrap()),
-                stored: u32::from_le_bytes(numbers[8..12].try_into().unwrap()),
-                plain: u32::from_le_bytes(numbers[12..16].try_into().unwrap()),
+                parts: [8, 24].map(|at| (length(at), length(at + 4))),
             });
-            rest = &numbers[24..];
+            rest = &numbers[40..];
         }
         Self { blocks: whole[..at].to_vec(), claims, rows: meta.rows, bytes: meta.bytes }
     }
@@ -60,18 +61,18 @@ impl Parts {
     /// Puts them together and recomputes every digest to match.
     fn sealed(&self) -> (Vec<u8>, TableMeta) {
         let mut contents = Vec::new();
-        for Claim { first, offset, stored, plain } in &self.claims {
-            let from = usize::try_from(*offset).unwrap_or(usize::MAX).min(self.blocks.len());
-            let to = from.saturating_add(*stored as usize).min(self.blocks.len());
-            let mut digest = Xxh3Default::new();
-            digest.update(&plain.to_le_bytes());
-            digest.update(&self.blocks[from..to]);
+        for Claim { first, offset, parts } in &self.claims {
             contents.extend_from_slice(&(first.len() as u16).to_le_bytes());
             contents.extend_from_slice(first);
             contents.extend_from_slice(&offset.to_le_bytes());
-            contents.extend_from_slice(&stored.to_le_bytes());
-            contents.extend_from_slice(&plain.to_le_bytes());
-            contents.extend_from_slice(&digest.digest().to_le_bytes());
+            let mut from = usize::try_from(*offset).unwrap_or(usize::MAX).min(self.blocks.len());
+            for (stored, plain) in parts {
+                let to = from.saturating_add(*stored as usize).min(self.blocks.len());
+                contents.extend_from_slice(&stored.to_le_bytes());
+                contents.extend_from_slice(&plain.to_le_bytes());
+                contents.extend_from_slice(&Part::digest_of(*plain, &self.blocks[from..to]).to_le_bytes());
+                from = to;
+            }
         }
         let digest = xxh3_64(&contents);
         let numbers = [self.blocks.len() as u64, contents.len() as u64, digest, self.rows, self.bytes];
@@ -95,7 +96,7 @@ fn read(file: File, meta: &TableMeta) -> Result<u64, String> {
     let table = Arc::new(SsTable::of(file, meta, "rows").map_err(text)?);
     table.check().map_err(text)?;
     table.get(b"key00007").map_err(text)?;
-    let mut rows = table.rows_from(b"");
+    let mut rows = table.rows_from(b"", Shown::Rows);
     let mut count = 0;
     while rows.next().map_err(text)?.is_some() {
         count += 1;
@@ -133,6 +134,7 @@ proptest! {
         at in any::<proptest::sample::Index>(),
         other in any::<proptest::sample::Index>(),
         field in 0u8..7,
+        part in 0usize..2,
         forged in number(),
     ) {
         let mut parts = Parts::of(2000);
@@ -141,16 +143,18 @@ proptest! {
         let before = parts.sealed().0;
         match field {
             0 => parts.claims[at].offset = forge(parts.claims[at].offset, forged),
-            1 => parts.claims[at].stored = forge(parts.claims[at].stored.into(), forged) as u32,
-            2 => parts.claims[at].plain = forge(parts.claims[at].plain.into(), forged) as u32,
+            1 => parts.claims[at].parts[part].0 = forge(parts.claims[at].parts[part].0.into(), forged) as u32,
+            2 => parts.claims[at].parts[part].1 = forge(parts.claims[at].parts[part].1.into(), forged) as u32,
             3 => parts.rows = forge(parts.rows, forged),
             4 => parts.bytes = forge(parts.bytes, forged),
             5 => parts.claims.swap(at, other),
             _ => {
-                // What one block has less another has more, so that the sum is right.
+                // What one part has less another has more, so that the sum is right.
                 let by = (forged.1 % 4096) as u32;
-                parts.claims[at].plain = parts.claims[at].plain.wrapping_sub(by);
-                parts.claims[other].plain = parts.claims[other].plain.wrapping_add(by);
+                let less = &mut parts.claims[at].parts[part].1;
+                *less = less.wrapping_sub(by);
+                let more = &mut parts.claims[other].parts[1 - part].1;
+                *more = more.wrapping_add(by);
             }
         }
         prop_assume!(parts.sealed().0 != before);

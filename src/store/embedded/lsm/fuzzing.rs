@@ -6,11 +6,12 @@ use std::io::Write as _;
 use std::sync::Arc;
 
 use rustix::fs::MemfdFlags;
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::SsTable;
-use super::table::{MAGIC, TableMeta};
+use super::table::{MAGIC, Part, TableMeta};
 use super::writer::TableWriter;
+use crate::store::engine::Shown;
 use crate::store::error::ErrorKind;
 
 /// What a file says of its rows, each digest made to fit; or rows, which are written and read. The first byte says which.
@@ -30,24 +31,25 @@ fn forged(mut bytes: &[u8]) -> Option<Result<u64, ErrorKind>> {
         let length = number::<1>(&mut bytes)?;
         let (first, rest) = bytes.split_at_checked(usize::try_from(length).ok()?)?;
         bytes = rest;
-        let numbers = (number::<8>(&mut bytes)?, number::<4>(&mut bytes)?, number::<4>(&mut bytes)?);
-        claims.push((first, numbers));
+        let offset = number::<8>(&mut bytes)?;
+        let mut part = || number::<4>(&mut bytes).zip(number::<4>(&mut bytes));
+        claims.push((first, offset, [part()?, part()?]));
     }
     let blocks = [MAGIC.as_slice(), bytes].concat();
     let mut contents = Vec::new();
-    for (first, (offset, stored, plain)) in claims {
-        let from = usize::try_from(offset).unwrap_or(usize::MAX).min(blocks.len());
-        let to = from.saturating_add(usize::try_from(stored).ok()?).min(blocks.len());
-        let plain = u32::try_from(plain).ok()?.to_le_bytes();
-        let mut digest = Xxh3Default::new();
-        digest.update(&plain);
-        digest.update(&blocks[from..to]);
+    for (first, offset, parts) in claims {
         contents.extend_from_slice(&u16::try_from(first.len()).ok()?.to_le_bytes());
         contents.extend_from_slice(first);
         contents.extend_from_slice(&offset.to_le_bytes());
-        contents.extend_from_slice(&u32::try_from(stored).ok()?.to_le_bytes());
-        contents.extend_from_slice(&plain);
-        contents.extend_from_slice(&digest.digest().to_le_bytes());
+        let mut from = usize::try_from(offset).unwrap_or(usize::MAX).min(blocks.len());
+        for (stored, plain) in parts {
+            let to = from.saturating_add(usize::try_from(stored).ok()?).min(blocks.len());
+            let plain = u32::try_from(plain).ok()?;
+            contents.extend_from_slice(&u32::try_from(stored).ok()?.to_le_bytes());
+            contents.extend_from_slice(&plain.to_le_bytes());
+            contents.extend_from_slice(&Part::digest_of(plain, &blocks[from..to]).to_le_bytes());
+            from = to;
+        }
     }
     let digest = xxh3_64(&contents);
     let end = [blocks.len() as u64, contents.len() as u64, digest, rows, size].map(u64::to_le_bytes).concat();
@@ -68,7 +70,7 @@ fn written(mut bytes: &[u8]) {
     let (meta, _) = writer.end_unsynced().expect("there is memory");
     let table = Arc::new(SsTable::of(file.try_clone().expect("it is open"), &meta, "rows").expect("it was written"));
     table.check().expect("it was written");
-    let mut all = table.rows_from(b"");
+    let mut all = table.rows_from(b"", Shown::Rows);
     for (key, value) in &rows {
         let read = all.next().expect("it was written").expect("a row for each that was written");
         assert!(read == (key.as_slice(), value.as_slice()), "a row is read as it was written");
@@ -116,7 +118,7 @@ fn read_whole(file: File, meta: &TableMeta) -> Result<u64, ErrorKind> {
     let table = Arc::new(SsTable::of(file, meta, "rows")?);
     table.check()?;
     table.get(b"b")?;
-    let (mut rows, mut count) = (table.rows_from(b""), 0);
+    let (mut rows, mut count) = (table.rows_from(b"", Shown::Rows), 0);
     while rows.next()?.is_some() {
         count += 1;
     }

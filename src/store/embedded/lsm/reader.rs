@@ -7,9 +7,10 @@ use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::table::{Block, END_BYTES, MAGIC, TableMeta};
+use super::table::{Block, END_BYTES, MAGIC, Part, TableMeta};
+use crate::store::engine::Shown;
 use crate::store::error::ErrorKind;
 
 /// How many blocks are kept in memory: neighbours are asked for one after the other.
@@ -28,7 +29,7 @@ pub(in crate::store::embedded) struct SsTable {
     meta: TableMeta,
     firsts: Vec<u8>,
     blocks: Vec<Block>,
-    kept: Mutex<VecDeque<(usize, Arc<Vec<u8>>)>>,
+    kept: Mutex<VecDeque<(usize, Arc<PlainBlock>)>>,
 }
 
 impl SsTable {
@@ -73,23 +74,24 @@ impl SsTable {
         &self.meta
     }
 
-    /// Holds every block against its digest.
+    /// Holds every block against its digests.
     pub(in crate::store::embedded) fn check(&self) -> Result<(), ErrorKind> {
         let mut buffer = vec![0; READ_BYTES];
         let mut at = 0;
         while at < self.blocks.len() {
             let start = self.blocks[at].offset;
-            let fits = |block: &&Block| block.offset + u64::from(block.stored) - start <= READ_BYTES as u64;
+            let fits = |block: &&Block| block.offset + block.stored() as u64 - start <= READ_BYTES as u64;
             let group = self.blocks[at..].iter().take_while(fits).count().max(1);
             let last = &self.blocks[at + group - 1];
-            let bytes = (last.offset - start) as usize + last.stored as usize;
+            let bytes = (last.offset - start) as usize + last.stored();
             if buffer.len() < bytes {
                 buffer.resize(bytes, 0);
             }
             self.read_at(&mut buffer[..bytes], start)?;
             for (number, block) in self.blocks.iter().enumerate().skip(at).take(group) {
                 let from = (block.offset - start) as usize;
-                if digest(block, &buffer[from..from + block.stored as usize]) != block.digest {
+                let (keys, values) = buffer[from..from + block.stored()].split_at(block.keys.stored as usize);
+                if !block.keys.is_of(keys) || !block.values.is_of(values) {
                     return Err(self.corrupt_block(number));
                 }
             }
@@ -102,22 +104,23 @@ impl SsTable {
     pub(in crate::store::embedded) fn get(&self, key: &[u8]) -> Result<Option<Vec<u8>>, ErrorKind> {
         let Some(number) = self.block_of(key) else { return Ok(None) };
         let block = self.block(number)?;
-        let mut rest = block.as_slice();
-        while !rest.is_empty() {
-            let (found, value, after) = entry(rest).ok_or_else(|| self.corrupt_block(number))?;
+        let mut row = RowPlace::default();
+        let torn = |Torn| self.corrupt_block(number);
+        while let Some(found) = row.next(&block).map_err(torn)? {
             match found.cmp(key) {
-                std::cmp::Ordering::Less => rest = after,
-                std::cmp::Ordering::Equal => return Ok(Some(value.to_vec())),
+                std::cmp::Ordering::Less => {}
+                std::cmp::Ordering::Equal => return Ok(Some(row.value(&block).map_err(torn)?.to_vec())),
                 std::cmp::Ordering::Greater => return Ok(None),
             }
         }
         Ok(None)
     }
 
-    /// The rows whose keys are `key` or greater, in order.
-    pub(in crate::store::embedded) fn rows_from(self: &Arc<Self>, key: &[u8]) -> TableIter {
+    /// The rows whose keys are `key` or greater, in order; the values are empty where only keys are `shown`.
+    pub(in crate::store::embedded) fn rows_from(self: &Arc<Self>, key: &[u8], shown: Shown) -> TableIter {
         let next = self.block_of(key).unwrap_or(0);
-        TableIter { table: Arc::clone(self), from: key.to_vec(), block: Vec::new(), at: 0, next }
+        let (block, at) = (PlainBlock::default(), RowPlace::default());
+        TableIter { table: Arc::clone(self), from: key.to_vec(), shown, block, at, next }
     }
 
     /// The last block whose first key is not greater.
@@ -129,30 +132,30 @@ impl SsTable {
         &self.firsts[block.first.0 as usize..block.first.1 as usize]
     }
 
-    fn block(&self, number: usize) -> Result<Arc<Vec<u8>>, ErrorKind> {
+    fn block(&self, number: usize) -> Result<Arc<PlainBlock>, ErrorKind> {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, block)) = kept.iter().find(|(kept, _)| *kept == number) {
             return Ok(Arc::clone(block));
         }
-        let block = Arc::new(self.plain(number)?);
+        let block = Arc::new(self.plain(number, Shown::Rows)?);
         kept.truncate(KEPT_BLOCKS - 1);
         kept.push_front((number, Arc::clone(&block)));
         Ok(block)
     }
 
-    fn plain(&self, number: usize) -> Result<Vec<u8>, ErrorKind> {
+    fn plain(&self, number: usize, shown: Shown) -> Result<PlainBlock, ErrorKind> {
         let block = &self.blocks[number];
-        let mut stored = vec![0; block.stored as usize];
+        let keys_end = block.keys.stored as usize;
+        let mut stored = vec![0; if shown == Shown::Keys { keys_end } else { block.stored() }];
         self.read_at(&mut stored, block.offset)?;
-        if digest(block, &stored) != block.digest {
-            return Err(self.corrupt_block(number));
-        }
-        if block.stored == block.plain {
-            return Ok(stored);
-        }
-        let plain =
-            lz4_flex::block::decompress(&stored, block.plain as usize).map_err(|_| self.corrupt_block(number))?;
-        if plain.len() == block.plain as usize { Ok(plain) } else { Err(self.corrupt_block(number)) }
+        let (keys, values) = stored.split_at(keys_end);
+        let unpacked = |part: &Part, stored: &[u8]| unpacked(part, stored).ok_or_else(|| self.corrupt_block(number));
+        let keys = unpacked(&block.keys, keys)?;
+        let values = match shown {
+            Shown::Rows => unpacked(&block.values, values)?,
+            Shown::Keys => Vec::new(),
+        };
+        Ok(PlainBlock { keys, values })
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> Result<(), ErrorKind> {
@@ -166,15 +169,70 @@ impl SsTable {
     }
 }
 
+/// What a part of a block holds; none where it is not what was stored.
+fn unpacked(part: &Part, stored: &[u8]) -> Option<Vec<u8>> {
+    if !part.is_of(stored) {
+        return None;
+    }
+    if part.stored == part.plain {
+        return Some(stored.to_vec());
+    }
+    let plain = lz4_flex::block::decompress(stored, part.plain as usize).ok()?;
+    (plain.len() == part.plain as usize).then_some(plain)
+}
+
+/// A block as it is when unpacked.
+#[derive(Default)]
+struct PlainBlock {
+    keys: Vec<u8>,
+    /// Empty where only the keys were asked for.
+    values: Vec<u8>,
+}
+
+/// A block whose lengths do not fit it.
+struct Torn;
+
+/// A row of a block: where its key ends, and where its value lies. At first it is none.
+#[derive(Clone, Copy, Default)]
+struct RowPlace {
+    key_end: usize,
+    value: (usize, usize),
+}
+
+impl RowPlace {
+    /// Goes to the next row; its key, or none at the end of the block.
+    fn next<'b>(&mut self, block: &'b PlainBlock) -> Result<Option<&'b [u8]>, Torn> {
+        let rest = &block.keys[self.key_end..];
+        if rest.is_empty() {
+            return Ok(None);
+        }
+        let (key, rest) = rest.split_first_chunk::<2>().ok_or(Torn)?;
+        let (value, rest) = rest.split_first_chunk::<4>().ok_or(Torn)?;
+        let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*key).into()).ok_or(Torn)?;
+        self.key_end = block.keys.len() - rest.len();
+        let begin = self.value.1;
+        self.value = (begin, begin.checked_add(u32::from_le_bytes(*value) as usize).ok_or(Torn)?);
+        Ok(Some(key))
+    }
+
+    /// Its value.
+    fn value<'b>(&self, block: &'b PlainBlock) -> Result<&'b [u8], Torn> {
+        block.values.get(self.value.0..self.value.1).ok_or(Torn)
+    }
+}
+
 /// A key and its value.
 type KeyValue<'a> = (&'a [u8], &'a [u8]);
 
-/// TableIter in order.
+/// Rows in order.
 pub(in crate::store::embedded) struct TableIter {
     table: Arc<SsTable>,
     from: Vec<u8>,
-    block: Vec<u8>,
-    at: usize,
+    shown: Shown,
+    block: PlainBlock,
+    /// The last row that was shown or skipped.
+    at: RowPlace,
+    /// The number of the block after this one.
     next: usize,
 }
 
@@ -182,40 +240,25 @@ impl TableIter {
     /// The next key and value.
     pub(in crate::store::embedded) fn next(&mut self) -> Result<Option<KeyValue<'_>>, ErrorKind> {
         loop {
-            while self.at == self.block.len() {
-                if self.next == self.table.blocks.len() {
-                    return Ok(None);
+            let mut row = self.at;
+            match row.next(&self.block).map_err(|Torn| self.table.corrupt_block(self.next - 1))? {
+                Some(key) if *key < *self.from => self.at = row,
+                Some(_) => break,
+                None if self.next == self.table.blocks.len() => return Ok(None),
+                None => {
+                    self.block = self.table.plain(self.next, self.shown)?;
+                    (self.at, self.next) = (RowPlace::default(), self.next + 1);
                 }
-                self.block = self.table.plain(self.next)?;
-                (self.at, self.next) = (0, self.next + 1);
-            }
-            let at = self.at;
-            let torn = || self.table.corrupt_block(self.next - 1);
-            let (key, _, rest) = entry(&self.block[at..]).ok_or_else(torn)?;
-            let is_before = *key < *self.from;
-            self.at = self.block.len() - rest.len();
-            if !is_before {
-                let (key, value, _) = entry(&self.block[at..]).expect("it was read just now");
-                return Ok(Some((key, value)));
             }
         }
+        let torn = |Torn| self.table.corrupt_block(self.next - 1);
+        let Some(key) = self.at.next(&self.block).map_err(torn)? else { return Ok(None) };
+        let value = match self.shown {
+            Shown::Keys => &[],
+            Shown::Rows => self.at.value(&self.block).map_err(torn)?,
+        };
+        Ok(Some((key, value)))
     }
-}
-
-fn digest(block: &Block, stored: &[u8]) -> u64 {
-    let mut digest = Xxh3Default::new();
-    digest.update(&block.plain.to_le_bytes());
-    digest.update(stored);
-    digest.digest()
-}
-
-/// Key, value and what follows.
-fn entry(bytes: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
-    let (key, rest) = bytes.split_first_chunk::<2>()?;
-    let (value, rest) = rest.split_first_chunk::<4>()?;
-    let (key, rest) = rest.split_at_checked(u16::from_le_bytes(*key).into())?;
-    let (value, rest) = rest.split_at_checked(u32::from_le_bytes(*value) as usize)?;
-    Some((key, value, rest))
 }
 
 /// The first keys and places of all blocks. They lie one behind the other from the magic to the contents at `end`, in order
@@ -230,28 +273,37 @@ fn parse(contents: &[u8], meta: &TableMeta, end: u64) -> Option<(Vec<u8>, Vec<Bl
         let (length, after) = rest.split_first_chunk::<2>()?;
         let (first, after) = after.split_at_checked(u16::from_le_bytes(*length).into())?;
         let (offset, after) = after.split_first_chunk::<8>()?;
-        let (stored, after) = after.split_first_chunk::<4>()?;
-        let (plain, after) = after.split_first_chunk::<4>()?;
-        let (digest, after) = after.split_first_chunk::<8>()?;
+        let (keys, after) = parse_part(after)?;
+        let (values, after) = parse_part(after)?;
         let start = u32::try_from(firsts.len()).ok()?;
         firsts.extend_from_slice(first);
         let block = Block {
             first: (start, u32::try_from(firsts.len()).ok()?),
             offset: u64::from_le_bytes(*offset),
-            stored: u32::from_le_bytes(*stored),
-            plain: u32::from_le_bytes(*plain),
-            digest: u64::from_le_bytes(*digest),
+            keys,
+            values,
         };
-        let (stored, plain) = (u64::from(block.stored), u64::from(block.plain));
-        let fits = block.offset == next && stored <= plain && plain <= stored * UNPACKED_SHARE_MAX;
-        if !fits || last.is_some_and(|last| last >= first) {
+        let fits = |part: &Part| {
+            let (stored, plain) = (u64::from(part.stored), u64::from(part.plain));
+            stored <= plain && plain <= stored * UNPACKED_SHARE_MAX
+        };
+        if block.offset != next || !fits(&keys) || !fits(&values) || last.is_some_and(|last| last >= first) {
             return None;
         }
-        next = next.checked_add(stored).filter(|next| *next <= end)?;
-        plain_bytes = plain_bytes.checked_add(plain)?;
+        next = next.checked_add(block.stored() as u64).filter(|next| *next <= end)?;
+        plain_bytes = plain_bytes.checked_add(u64::from(keys.plain) + u64::from(values.plain))?;
         blocks.push(block);
         (last, rest) = (Some(first), after);
     }
     let rows = meta.rows.checked_mul(ENTRY_BYTES)?.checked_add(meta.bytes)?;
     (next == end && plain_bytes == rows).then_some((firsts, blocks))
+}
+
+/// What the contents say of a part of a block.
+fn parse_part(contents: &[u8]) -> Option<(Part, &[u8])> {
+    let (stored, after) = contents.split_first_chunk::<4>()?;
+    let (plain, after) = after.split_first_chunk::<4>()?;
+    let (digest, after) = after.split_first_chunk::<8>()?;
+    let [stored, plain] = [stored, plain].map(|length| u32::from_le_bytes(*length));
+    Some((Part { stored, plain, digest: u64::from_le_bytes(*digest) }, after))
 }

@@ -3,8 +3,10 @@
 //!
 //! ```text
 //! magic | block … | contents | end
-//! block     entries: key length (u16), value length (u32), key, value; packed with LZ4 where that makes it smaller
-//! contents  per block: key length (u16), first key, offset (u64), stored length (u32), plain length (u32), digest (u64)
+//! block     two parts, each packed with LZ4 where that makes it smaller:
+//!           keys: key length (u16), value length (u32), key, of each row; and values: those of all rows
+//! contents  per block: key length (u16), first key, offset (u64), and of each part: stored length (u32), plain length (u32),
+//!           digest (u64)
 //! end       offset of the contents (u64), their length (u64), their digest (u64), rows (u64), plain bytes (u64), magic
 //! ```
 //!
@@ -17,18 +19,22 @@
 //! - What a file claims of itself is held against its size before anything is asked for or computed by it.
 //! - In memory there are the contents and a few blocks, however many rows there are.
 //!
+//! The keys lie apart, so that who asks only for them unpacks nothing else; a store with a large part of its bytes in values is
+//! walked in a fraction of the time.
+//!
 //! Rejected: sled for everything. A million people are three million rows to it: a second to open, an index of them in
 //! memory for ever, and half a minute to load. A sorted file is read in order at the speed of the disk and needs nothing
 //! to be opened. Rejected too: one file a row kind and job. Whatever moves is merged by space, and there are few.
 
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::Xxh3Default;
 
 /// What a file begins and ends with; the last byte is the version of its form.
 pub(super) const MAGIC: &[u8; 8] = b"rosterd\x01";
 /// The bytes behind the contents.
 pub(super) const END_BYTES: usize = 5 * 8 + MAGIC.len();
 /// A block is closed once it has so many plain bytes: small enough to look up one row, large enough to be packed well.
-pub(super) const BLOCK_BYTES: usize = 16 * 1024;
+pub(super) const BLOCK_BYTES: usize = 8 * 1024;
 
 /// What the store remembers of a file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -49,9 +55,39 @@ pub(super) struct Block {
     /// The first key, as a range of `SsTable::firsts`.
     pub(super) first: (u32, u32),
     pub(super) offset: u64,
+    pub(super) keys: Part,
+    /// It lies behind the keys.
+    pub(super) values: Part,
+}
+
+/// How long a part of a block is, in the file and unpacked, and its digest.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
     pub(super) stored: u32,
     pub(super) plain: u32,
     pub(super) digest: u64,
+}
+
+impl Block {
+    /// How many bytes it has in the file.
+    pub(super) fn stored(&self) -> usize {
+        self.keys.stored as usize + self.values.stored as usize
+    }
+}
+
+impl Part {
+    /// The digest of what is stored; its length when unpacked is under it too.
+    pub(super) fn digest_of(plain: u32, stored: &[u8]) -> u64 {
+        let mut digest = Xxh3Default::new();
+        digest.update(&plain.to_le_bytes());
+        digest.update(stored);
+        digest.digest()
+    }
+
+    /// Whether this is what was stored.
+    pub(super) fn is_of(&self, stored: &[u8]) -> bool {
+        Self::digest_of(self.plain, stored) == self.digest
+    }
 }
 
 #[cfg(test)]
@@ -65,6 +101,7 @@ mod tests {
     use super::super::reader::SsTable;
     use super::super::writer::TableWriter;
     use super::*;
+    use crate::store::engine::Shown;
 
     fn written(path: &std::path::Path, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> TableMeta {
         let mut writer = TableWriter::create(path, 1).unwrap();
@@ -95,13 +132,16 @@ mod tests {
                 prop_assert_eq!(found.as_deref(), Some(value.as_slice()));
             }
             prop_assert_eq!(table.get(&asked).unwrap(), rows.get(&asked).cloned());
-            let mut from = table.rows_from(&asked);
-            let expected: Vec<_> = rows.range(asked.clone()..).map(|(k, v)| (k.clone(), v.clone())).collect();
-            let mut found = Vec::new();
-            while let Some((key, value)) = from.next().unwrap() {
-                found.push((key.to_vec(), value.to_vec()));
+            for shown in [Shown::Rows, Shown::Keys] {
+                let mut from = table.rows_from(&asked, shown);
+                let value = |value: &Vec<u8>| if shown == Shown::Keys { Vec::new() } else { value.clone() };
+                let expected: Vec<_> = rows.range(asked.clone()..).map(|(k, v)| (k.clone(), value(v))).collect();
+                let mut found = Vec::new();
+                while let Some((key, value)) = from.next().unwrap() {
+                    found.push((key.to_vec(), value.to_vec()));
+                }
+                prop_assert_eq!(found, expected);
             }
-            prop_assert_eq!(found, expected);
         }
     }
 

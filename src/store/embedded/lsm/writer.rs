@@ -5,9 +5,9 @@ use std::io::{self, BufWriter, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use xxhash_rust::xxh3::{Xxh3Default, xxh3_64};
+use xxhash_rust::xxh3::xxh3_64;
 
-use super::table::{BLOCK_BYTES, MAGIC, TableMeta};
+use super::table::{BLOCK_BYTES, MAGIC, Part, TableMeta};
 use crate::disk;
 
 /// What is written before the kernel is asked.
@@ -17,7 +17,9 @@ const BUFFER_BYTES: usize = 256 * 1024;
 pub(in crate::store::embedded) struct TableWriter {
     out: BufWriter<File>,
     number: u32,
-    block: Vec<u8>,
+    /// The parts of the block that is not closed.
+    keys: Vec<u8>,
+    values: Vec<u8>,
     first: Vec<u8>,
     contents: Vec<u8>,
     offset: u64,
@@ -39,7 +41,8 @@ impl TableWriter {
         Ok(Self {
             out,
             number,
-            block: Vec::with_capacity(2 * BLOCK_BYTES),
+            keys: Vec::with_capacity(BLOCK_BYTES),
+            values: Vec::with_capacity(2 * BLOCK_BYTES),
             first: Vec::new(),
             contents: Vec::new(),
             offset: MAGIC.len() as u64,
@@ -54,19 +57,19 @@ impl TableWriter {
         assert!(self.rows == 0 || *self.last < *key, "rows come in order");
         let too_long = |_| io::Error::new(io::ErrorKind::InvalidInput, "a row is longer than its form allows");
         let lengths = (u16::try_from(key.len()).map_err(too_long)?, u32::try_from(value.len()).map_err(too_long)?);
-        if self.block.is_empty() {
+        if self.keys.is_empty() {
             self.first.clear();
             self.first.extend_from_slice(key);
         }
         self.last.clear();
         self.last.extend_from_slice(key);
-        self.block.extend_from_slice(&lengths.0.to_le_bytes());
-        self.block.extend_from_slice(&lengths.1.to_le_bytes());
-        self.block.extend_from_slice(key);
-        self.block.extend_from_slice(value);
+        self.keys.extend_from_slice(&lengths.0.to_le_bytes());
+        self.keys.extend_from_slice(&lengths.1.to_le_bytes());
+        self.keys.extend_from_slice(key);
+        self.values.extend_from_slice(value);
         self.rows += 1;
         self.bytes += (key.len() + value.len()) as u64;
-        if self.block.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
+        if self.keys.len() + self.values.len() >= BLOCK_BYTES { self.close() } else { Ok(()) }
     }
 
     /// The key that the next one must be greater than; `None` for the first row.
@@ -96,25 +99,23 @@ impl TableWriter {
     }
 
     fn close(&mut self) -> io::Result<()> {
-        if self.block.is_empty() {
+        if self.keys.is_empty() {
             return Ok(());
         }
-        let packed = lz4_flex::block::compress(&self.block);
-        let stored = if packed.len() < self.block.len() { &packed } else { &self.block };
-        let lengths = [stored.len(), self.block.len()].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
-        // The lengths are under the digest too.
-        let mut digest = Xxh3Default::new();
-        digest.update(&lengths[1].to_le_bytes());
-        digest.update(stored);
-        self.out.write_all(stored)?;
         let key = u16::try_from(self.first.len()).expect("it was checked when it was added");
         self.contents.extend_from_slice(&key.to_le_bytes());
         self.contents.extend_from_slice(&self.first);
         self.contents.extend_from_slice(&self.offset.to_le_bytes());
-        self.contents.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
-        self.contents.extend_from_slice(&digest.digest().to_le_bytes());
-        self.offset += stored.len() as u64;
-        self.block.clear();
+        for part in [&mut self.keys, &mut self.values] {
+            let packed = lz4_flex::block::compress(part);
+            let stored = if packed.len() < part.len() { &packed } else { &*part };
+            let lengths = [stored.len(), part.len()].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
+            self.out.write_all(stored)?;
+            self.contents.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
+            self.contents.extend_from_slice(&Part::digest_of(lengths[1], stored).to_le_bytes());
+            self.offset += stored.len() as u64;
+            part.clear();
+        }
         Ok(())
     }
 }
