@@ -174,17 +174,17 @@ fn decide(
             state.put(&mut left_open, &part.name);
         }
     }
-    let mut taken_back = Vec::new();
+    let mut taken_back = BTreeMap::new();
     for ChosenKey { part: wanted, key } in choice.keys.into_iter().flatten() {
         let parts = chosen.iter().filter(|(part, _)| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
         let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(key)?)));
         let held: Vec<(String, &PendingApproval)> = held.collect();
         let Some((_, first)) = held.first() else {
-            let parts = job.parts().filter(|part| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
-            let found =
-                parts.map(|part| Ok(approval(store, &part.name, key)?.map(|decided| (&part.name, key, decided))));
-            let found: Vec<_> = found.collect::<Result<Vec<_>, store::Error>>()?.into_iter().flatten().collect();
-            if !is_rejection || found.is_empty() {
+            let mut found = BTreeMap::new();
+            for part in job.parts().filter(|part| is_rejection && wanted.as_ref().is_none_or(|own| *own == part.name)) {
+                found.extend(approvals(store, &part.name, key)?);
+            }
+            if found.is_empty() {
                 return Err(DecisionError::NotHeld { key: key.clone() });
             }
             taken_back.extend(found);
@@ -207,29 +207,43 @@ fn decide(
     Ok(decided)
 }
 
-/// What was approved of a key and is not sent so far.
-fn approval(store: &Store, part: &JobName, key: &Key) -> Result<Option<Decided>, store::Error> {
-    let decided = queue::DECISIONS.get(store, part, key)?;
-    let is_sent = queue::get(store, part, key)?.is_some_and(|change| matches!(change.state, State::Sent { .. }));
-    Ok(decided.filter(|decided| !is_sent && matches!(decided.verdict, Verdict::Approved(_))))
+/// What was approved of a key and is not sent so far, by part and key, with the rest of what is one update.
+fn approvals(store: &Store, part: &JobName, key: &Key) -> Result<BTreeMap<(JobName, Key), Decided>, DecisionError> {
+    let is_approval = |decided: &Decided| matches!(decided.verdict, Verdict::Approved(_));
+    let mut all = BTreeMap::new();
+    let Some(named) = queue::DECISIONS.get(store, part, key)?.filter(is_approval) else { return Ok(all) };
+    queue::DECISIONS.each(store, part, |one, decided| {
+        let is_of_update = named.part_of.is_some() && decided.part_of == named.part_of;
+        if one == *key || (is_of_update && is_approval(&decided)) {
+            all.insert((part.clone(), one), decided);
+        }
+    })?;
+    let mut is_sent = named.part_of.is_some() && all.len() < 2;
+    for (_, one) in all.keys() {
+        is_sent |= queue::get(store, part, one)?.is_some_and(|change| matches!(change.state, State::Sent { .. }));
+    }
+    match is_sent {
+        true => Err(DecisionError::Mend { key: key.clone(), reason: "it, or its other half, is sent".to_owned() }),
+        false => Ok(all),
+    }
 }
 
 /// Rejects what was approved.
 fn take_back(
     store: &Store,
     clock: &Clock,
-    approvals: Vec<(&JobName, &Key, Decided)>,
+    approvals: BTreeMap<(JobName, Key), Decided>,
 ) -> Result<Vec<Key>, DecisionError> {
     let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
-    for (job, key, decided) in approvals {
+    for ((job, key), decided) in approvals {
         let (of, one) = (Some(job.clone()), Some(key.clone()));
         let line = history::Decided { job: of, key: one, ..history::Decided::new(clock.now(), "rejected") };
         audit.append(line).map_err(DecisionError::Audit)?;
         let Verdict::Approved(wish) = decided.verdict else { continue };
         let decided = Decided { verdict: Verdict::Rejected(wish), seen: None, ..decided };
-        queue::DECISIONS.put(&mut batch, job, key, &decided);
-        queue::remove(&mut batch, job, key);
-        keys.push(key.clone());
+        queue::DECISIONS.put(&mut batch, &job, &key, &decided);
+        queue::remove(&mut batch, &job, &key);
+        keys.push(key);
     }
     store.commit(batch)?;
     Ok(keys)
@@ -273,7 +287,8 @@ fn decide_part(
         if !(is_rejected && change.undo.is_some()) {
             let id = change.change.as_ref().and_then(|wish| wish.id);
             let due = change.marks.due;
-            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, due, question };
+            let part_of = change.part_of.clone();
+            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, due, question, part_of };
             queue::DECISIONS.put(&mut batch, job, key, &decided);
         }
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {

@@ -54,6 +54,9 @@ pub struct Decided {
     /// The question that was answered by a rejection: the person that it names may be that of the record.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub question: Option<HoldReason>,
+    /// The person whose changes are one update, of which this is a part.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub part_of: Option<Key>,
 }
 
 /// What the service holds of a person in the fields that a job owns, by digest.
@@ -81,6 +84,7 @@ impl Decided {
             is_answer: false,
             copies: 0,
             due: None,
+            part_of: None,
             question: None,
         }
     }

@@ -353,6 +353,16 @@ impl HoldReason {
         }
     }
 
+    /// Whether it is, among other things, that of someone who is missing and whose grace may run.
+    pub fn is_of_missing(&self) -> bool {
+        match self {
+            Self::MaxMissing(_) | Self::MappingChanged { .. } => true,
+            Self::Both { first, then } => first.is_of_missing() || then.is_of_missing(),
+            Self::Segment { reason, .. } => reason.is_of_missing(),
+            _ => false,
+        }
+    }
+
     /// Whether only a decision releases what is held for it: a run over that record alone would not find it again.
     pub fn lasts(&self) -> bool {
         match self {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::model::context::Context;
 use super::model::error::Error;
 use crate::mirror::Mirror;
-use crate::store::{Batch, MetaKey};
+use crate::store::{Batch, MetaKey, Store};
 
 /// The credential that the store was last filled with.
 #[derive(Serialize, Deserialize)]
@@ -19,13 +19,17 @@ struct Caller {
     identity: String,
 }
 
-/// Fails where the store belongs to another address; tells whether it belongs to any.
-pub(crate) fn check(context: &Context<'_>) -> Result<bool, Error> {
-    let configured = context.config.api.base_url.clone();
-    match context.store.meta::<String>(MetaKey::Account)? {
-        Some(stored) if stored != configured => Err(Error::Account { stored, configured }),
+/// Fails where the store belongs to another address than `base_url`; tells whether it belongs to any.
+pub fn expect_account(store: &Store, base_url: &str) -> Result<bool, Error> {
+    match store.meta::<String>(MetaKey::Account)? {
+        Some(stored) if stored != base_url => Err(Error::Account { stored, configured: base_url.to_owned() }),
         stored => Ok(stored.is_some()),
     }
+}
+
+/// The same of a run.
+pub(crate) fn check(context: &Context<'_>) -> Result<bool, Error> {
+    expect_account(context.store, &context.config.api.base_url)
 }
 
 /// Binds the store to this account if it belongs to none yet. Fails if no more rows can be written.

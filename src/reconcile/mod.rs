@@ -58,6 +58,7 @@ pub(crate) mod run_job;
 pub(crate) mod started_run;
 pub(crate) mod tenure;
 
+pub use account::expect_account;
 pub use approval::held::{PendingApproval, held};
 pub use collect::rows::{mapping, rows};
 pub use freshness::overdue;

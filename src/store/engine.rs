@@ -9,14 +9,14 @@ use super::{Batch, Error, Keyspace};
 
 /// What a walk shows of each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shown {
+pub(super) enum Projection {
     /// Key and payload.
     Rows,
     /// The key alone, in less time; the payload is empty.
     Keys,
 }
 
-/// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
+/// Projection the rows of a walk, key and payload; the walk ends where it returns false or fails.
 pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<bool, Error> + 'a;
 /// Rows that come in order of key; the first failure ends a load.
 pub(super) type OrderedRows<'a> = dyn Iterator<Item = Result<Batch, Interrupted>> + 'a;
@@ -41,7 +41,7 @@ pub(super) trait Engine: Send + Sync {
 
     /// Walks the rows whose keys begin with `prefix`, which has a keyspace at least, in order of key. `visit` must not
     /// write; it may read.
-    fn walk(&self, prefix: &[u8], shown: Shown, visit: &mut Visit<'_>) -> Result<(), Error>;
+    fn walk(&self, prefix: &[u8], shown: Projection, visit: &mut Visit<'_>) -> Result<(), Error>;
 
     /// Applies a batch that is not empty, of few rows or many.
     fn commit(&self, batch: Batch) -> Result<(), Error>;

@@ -45,7 +45,7 @@ use std::time::Duration;
 pub use batch::Batch;
 pub use closed::ClosedStore;
 use embedded::Embedded;
-use engine::{BulkLoad, Engine, Interrupted, Shown};
+use engine::{BulkLoad, Engine, Interrupted, Projection};
 pub use error::{Error, ErrorKind};
 pub use home::{Home, Log};
 use kept::IMPORTING;
@@ -184,7 +184,7 @@ impl Store {
         prefix: &str,
         visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.walk(space, prefix, Shown::Rows, visit)
+        self.walk(space, prefix, Projection::Rows, visit)
     }
 
     /// Walks their names alone, likewise and in less time.
@@ -194,14 +194,14 @@ impl Store {
         prefix: &str,
         mut visit: impl FnMut(&str) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.walk(space, prefix, Shown::Keys, |name, _| visit(name))
+        self.walk(space, prefix, Projection::Keys, |name, _| visit(name))
     }
 
     fn walk(
         &self,
         space: Keyspace,
         prefix: &str,
-        shown: Shown,
+        shown: Projection,
         mut visit: impl FnMut(&str, &[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         self.engine.walk(&space.key(prefix), shown, &mut |key, payload| {
@@ -213,7 +213,7 @@ impl Store {
     /// Whether a space has no row whose name begins with `prefix`.
     fn is_empty(&self, space: Keyspace, prefix: &str) -> Result<bool, Error> {
         let mut is_empty = true;
-        self.engine.walk(&space.key(prefix), Shown::Keys, &mut |_, _| {
+        self.engine.walk(&space.key(prefix), Projection::Keys, &mut |_, _| {
             is_empty = false;
             Ok(false)
         })?;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::de::DeserializeOwned;
 
-use super::engine::{Engine, Shown};
+use super::engine::{Engine, Projection};
 use super::{Error, Keyspace, MetaKey};
 
 /// A store that is to be thrown away.
@@ -53,7 +53,7 @@ impl<'a> OldStore<'a> {
     /// Walks the rows of a space; of a damaged store, as far as they are readable.
     pub(super) fn scan(&self, space: Keyspace, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
         let Some(engine) = self.engine.filter(|_| !self.unreadable.contains(&space)) else { return Ok(()) };
-        self.as_far_as_readable(engine.walk(&space.key(""), Shown::Rows, &mut |key, payload| {
+        self.as_far_as_readable(engine.walk(&space.key(""), Projection::Rows, &mut |key, payload| {
             let name = std::str::from_utf8(&key[1..]).map_err(|_| Error::of_row(self.place, key))?;
             visit(name, payload);
             Ok(true)

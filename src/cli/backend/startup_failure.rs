@@ -36,6 +36,7 @@ pub(crate) async fn tell_of_configuration(path: &Path, failure: &Failure) {
 pub(crate) fn of_account(error: StartError) -> Failure {
     match error {
         StartError::Store(error) => Failure::from(error),
+        StartError::State(error) => error.into(),
         StartError::Client(error) => error.into(),
         StartError::Config(errors) => errors.into(),
         error @ StartError::Conflict(_) => Failure::usage(error).hint(CONFLICT_HINT),

@@ -1,5 +1,7 @@
 //! `rosterd approve` and `rosterd reject`.
 
+use std::collections::BTreeMap;
+
 use serde_json::json;
 
 use super::decision::{Decision, refused, release};
@@ -9,7 +11,7 @@ use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
 use crate::operator::{self, KeysOf};
-use crate::reconcile;
+use crate::reconcile::{self, PendingApproval};
 use crate::record::{JobName, Key};
 
 const APPROVE: Decision = Decision { done: "approved", decide: operator::approve, takes_back: false };
@@ -19,13 +21,18 @@ pub(crate) async fn approve(ui: &Ui, host: &Backend, args: &ApproveArgs) -> Resu
     if args.server {
         return believe(ui, host, args.decide.job.as_deref()).await;
     }
-    let job = decide(ui, host, &args.decide, &APPROVE).await?;
-    release(ui, host, job);
+    let (job, is_missing) = decide(ui, host, &args.decide, &APPROVE).await?;
+    release(ui, host, &job);
+    if is_missing && !ui.json {
+        ui.note(format!(
+            "who is missing leaves once the grace is over; `rosterd reject {job} KEY` takes it back until then"
+        ));
+    }
     Ok(Exit::Done)
 }
 
 pub(crate) async fn reject(ui: &Ui, host: &Backend, args: &DecideArgs) -> Result<Exit, Failure> {
-    let job = decide(ui, host, args, &REJECT).await?;
+    let (job, _) = decide(ui, host, args, &REJECT).await?;
     host.decided(Some(&[job]));
     Ok(Exit::Done)
 }
@@ -49,20 +56,17 @@ async fn believe(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision) -> Result<JobName, Failure> {
+/// Decides, and says about what. Returns the job, and whether anyone is among it who is missing and has a grace.
+async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision) -> Result<(JobName, bool), Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let store = host.store(&config).await?;
     let is_held = |job: &Job, key: &Key| operator::is_key(&store, job, KeysOf::Held, key);
     let (job, keys) = session::job_and_keys(&config, args.job.as_deref(), &args.keys, is_held)?;
     let word = decision.done;
     let set = operator::held_set(&store, job)?;
-    let (mut held, mut undecided) = (0, 0);
-    for part in job.parts() {
-        let waiting = reconcile::held(&store, &part.name)?;
-        held += waiting.len();
-        undecided += waiting.values().filter(|change| change.action.is_some()).count();
-    }
-    if held == 0 && (keys.is_empty() || !decision.takes_back) {
+    let waiting = |part: &Job| reconcile::held(&store, &part.name);
+    let held: Vec<_> = job.parts().map(waiting).collect::<Result<_, _>>()?;
+    if held.iter().all(BTreeMap::is_empty) && (keys.is_empty() || !decision.takes_back) {
         return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name))).hint(if decision.takes_back {
             "what is held is worked out by `rosterd sync`; what was approved and is not sent is rejected by its keys"
         } else {
@@ -75,9 +79,11 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
             .hint("each names what has to be mended first; see `rosterd plan`"));
     }
     decision.show(ui, &job.name, &done, Some(set));
-    let left = undecided.saturating_sub(done.len());
+    let left: Vec<_> = job.parts().map(waiting).collect::<Result<_, _>>()?;
+    let left = left.iter().flat_map(BTreeMap::values).filter(|change| change.action.is_some()).count();
     if left > 0 && !ui.json {
         ui.note(format!("{left} more {} a decision", if left == 1 { "waits for" } else { "wait for" }));
     }
-    Ok(job.name.clone())
+    let is_missing = |(key, held): (&Key, &PendingApproval)| held.reason.is_of_missing() && done.contains(key);
+    Ok((job.name.clone(), held.iter().flatten().any(is_missing)))
 }

@@ -80,22 +80,16 @@ pub(super) fn refused(error: DecisionError) -> Failure {
 }
 
 /// Says who sends what was released, and has the daemon do it.
-pub(super) fn release(ui: &Ui, host: &Backend, job: JobName) {
+pub(super) fn release(ui: &Ui, host: &Backend, job: &JobName) {
     if !ui.json {
         let config = host.config(Needs::Local).ok();
-        ui.note(match config.as_ref().and_then(|config| kept_by(config, &job)) {
+        ui.note(match config.as_ref().and_then(|config| kept_by(config, job)) {
             Some(reason) => format!("they wait: {}", sanitize(&reason)),
             None if host.sends() => "they are sent now, if they are still wanted".to_owned(),
             None => format!("the next `rosterd sync {job}` sends them, if they are still wanted then"),
         });
-        let has_grace = |one: &Job| one.name == job && one.leavers.has_grace();
-        if config.is_some_and(|config| config.jobs.iter().any(has_grace)) {
-            ui.note(format!(
-                "who is missing leaves once the grace is over; `rosterd reject {job} KEY` takes it back until then"
-            ));
-        }
     }
-    host.decided(Some(&[job]));
+    host.decided(Some(std::slice::from_ref(job)));
 }
 
 /// What keeps a job from sending.

@@ -28,7 +28,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &QueueArgs) -> Result<Exi
         QueueCommand::List { job } => return list(ui, host, job.as_deref()).await,
         QueueCommand::Retry(args) => {
             let job = decide(ui, host, args, &RETRY, "parked").await?;
-            release(ui, host, job);
+            release(ui, host, &job);
         }
         QueueCommand::Drop(args) => {
             // A run has read the queue, and would send what is dropped meanwhile.

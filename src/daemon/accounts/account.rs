@@ -63,6 +63,9 @@ pub enum StartError {
     /// The state can't be used.
     #[error(transparent)]
     Store(#[from] store::Error),
+    /// The state is that of another account.
+    #[error(transparent)]
+    State(#[from] reconcile::Error),
     /// The credential or a certificate can't be used.
     #[error(transparent)]
     Client(#[from] crate::api::Error),
@@ -266,6 +269,7 @@ pub(super) async fn begin(
     let mut held = shared.claims.take(&identity.owner(), own.collect())?;
     drop(after);
     let (store, stood_by) = opened(&setup.config, shared, identity, entrance).await?;
+    reconcile::expect_account(&store, &setup.config.api.base_url)?;
     let mut setup = setup;
     if stood_by {
         setup = as_written_now(&setup, identity, shared)?;

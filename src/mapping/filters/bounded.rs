@@ -75,6 +75,12 @@ fn formatted(args: &[Value]) -> Result<usize, Error> {
     if format.contains('*') || format.split(|c: char| !c.is_ascii_digit()).any(is_wide) {
         return Err(FilterRefusal::error(format!("widths and counts go up to {WIDTH_MAX}")));
     }
+    // The engine takes a name there apart by bytes.
+    let plain = format.replace("%%", "");
+    let mut names = plain.split("%(").skip(1).map(|rest| rest.split(')').next().unwrap_or_default());
+    if !names.all(str::is_ascii) {
+        return Err(FilterRefusal::error("a name in `%(…)` is of plain letters and digits"));
+    }
     Ok(format.len() + args.iter().skip(1).map(length).sum::<usize>())
 }
 

@@ -66,9 +66,12 @@ pub(super) struct Looked {
     is_shown: bool,
 }
 
+/// The people who leave, by entity, with their keys.
+pub(super) type LeavingPeople = BTreeMap<RemoteId, (Key, Entity)>;
+
 /// Which of some leavers another job has.
 pub(super) struct Appearances<'a> {
-    leaving: &'a BTreeMap<RemoteId, Entity>,
+    leaving: &'a LeavingPeople,
     by: &'a [SmolStr],
     matcher: Matcher,
     /// By what the service has of one person only, and the other job does not match people by.
@@ -82,10 +85,11 @@ pub(super) struct Appearances<'a> {
 }
 
 impl<'a> Appearances<'a> {
-    pub(super) fn new(by: &'a [SmolStr], leaving: &'a BTreeMap<RemoteId, Entity>, takes_over: bool) -> Self {
-        let matcher = Matcher::new(by, leaving.values());
+    pub(super) fn new(by: &'a [SmolStr], leaving: &'a LeavingPeople, takes_over: bool) -> Self {
+        let entities = || leaving.values().map(|(_, entity)| entity);
+        let matcher = Matcher::new(by, entities());
         let of_one = Target::UNIQUE.map(SmolStr::from).into_iter().filter(|field| takes_over && !by.contains(field));
-        let unique = Matcher::new(&of_one.collect::<Vec<_>>(), leaving.values());
+        let unique = Matcher::new(&of_one.collect::<Vec<_>>(), entities());
         Self { leaving, by, matcher, unique, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
     }
 
@@ -182,8 +186,9 @@ impl<'a> Appearances<'a> {
         for (key, held) in held::held(store, &other.name)? {
             match (&held.reason, held.change) {
                 (HoldReason::Taken { field, id, .. }, _) => {
-                    let is_them = |entity: &Entity| takes_over(other, held.record.as_ref(), entity, field);
-                    if let Some(entity) = self.leaving.get(id).filter(|entity| is_them(entity)) {
+                    let row = held.record.as_ref().map(|record| (&key, record));
+                    let leaving = self.leaving.get(id).filter(|leaving| takes_over(other, row, leaving, field));
+                    if let Some((_, entity)) = leaving {
                         let (by, mark) = (field.into(), match_hash(&entity.fields, field));
                         self.records.entry(*id).or_default().push(Appearance { key, by, mark });
                     }
@@ -219,7 +224,7 @@ impl<'a> Appearances<'a> {
         let Some((by, ids)) = self.fitting(&record.fields) else { return };
         let mark = match_hash(&record.fields, &by);
         for id in ids {
-            if !self.takes_over || is_them(self.by, &record.fields, &self.leaving[&id], &by) {
+            if !self.takes_over || is_them(self.by, (&record.key, &record.fields), &self.leaving[&id], &by) {
                 let row = Appearance { key: record.key.clone(), by: by.clone(), mark };
                 self.records.entry(id).or_default().push(row);
             }
@@ -230,7 +235,7 @@ impl<'a> Appearances<'a> {
     fn note_refused(&mut self, fields: &Values) {
         let (Match::One { by, id }, found) = (self.unique.find(fields), self.fitting(fields)) else { return };
         let is_found = found.is_some_and(|(_, ids)| ids.contains(&id));
-        let entity = &self.leaving[&id];
+        let (_, entity) = &self.leaving[&id];
         if !is_found && Matcher::confirmed(fields, entity, &by) && is_named_alike(entity, fields) {
             self.unusable.insert(id);
         }
@@ -241,14 +246,17 @@ impl<'a> Appearances<'a> {
     fn note_unusable(&mut self, fields: &Values) {
         let has = |field: &SmolStr| fields.get(field).is_some_and(|value| !value.is_empty());
         if !self.by.iter().any(has) {
-            let namesakes = self.leaving.iter().filter(|(_, entity)| is_named_alike(entity, fields));
+            let namesakes = self.leaving.iter().filter(|(_, (_, entity))| is_named_alike(entity, fields));
             let namesakes: Vec<RemoteId> = namesakes.map(|(id, _)| *id).collect();
             self.unusable.extend(namesakes);
             return;
         }
         let Some((by, ids)) = self.fitting(fields) else { return };
         let has_name = fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
-        let may_be = |id: &RemoteId| !self.takes_over || !has_name || is_them(self.by, fields, &self.leaving[id], &by);
+        let may_be = |id: &RemoteId| {
+            let (key, _) = &self.leaving[id];
+            !self.takes_over || !has_name || is_them(self.by, (key, fields), &self.leaving[id], &by)
+        };
         let ids: Vec<RemoteId> = ids.into_iter().filter(may_be).collect();
         self.unusable.extend(ids);
     }
@@ -260,19 +268,23 @@ impl<'a> Appearances<'a> {
             Match::One { by, id } => (by, vec![id]),
             Match::Many { by, ids } => (by, ids),
         };
-        ids.retain(|id| Matcher::confirmed(fields, &self.leaving[id], &by));
+        ids.retain(|id| Matcher::confirmed(fields, &self.leaving[id].1, &by));
         Some((by, ids))
     }
 }
 
-/// Whether a record that waits in another job since this one has the entity is the same person.
-pub(super) fn takes_over(other: &Job, record: Option<&KeptRecord>, entity: &Entity, by: &str) -> bool {
-    record.is_some_and(|record| is_them(&other.match_on, &record.fields, entity, by))
+/// Whether a record that waits in another job, with its key, since this one has the entity is the same person.
+pub(super) fn takes_over(other: &Job, row: Option<(&Key, &KeptRecord)>, leaving: &(Key, Entity), by: &str) -> bool {
+    row.is_some_and(|(key, record)| is_them(&other.match_on, (key, &record.fields), leaving, by))
 }
 
 /// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number its
-/// people from one.
-fn is_them(match_on: &[SmolStr], fields: &Values, entity: &Entity, by: &str) -> bool {
-    let is_sure = by != Target::EMAIL && contradicted(match_on, by, fields, entity).is_none();
-    is_named_alike(entity, fields) || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
+/// people from one; but not both at once.
+fn is_them(match_on: &[SmolStr], (key, fields): (&Key, &Values), (own, entity): &(Key, Entity), by: &str) -> bool {
+    let is_shared = by == Target::EMAIL;
+    let is_sure = !is_shared && contradicted(match_on, by, fields, entity).is_none();
+    let has_key = is_shared && key == own;
+    is_named_alike(entity, fields)
+        || has_key
+        || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
 }

@@ -18,7 +18,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::appearances::{Appearance, Appearances, Looked, takes_over};
+use super::appearances::{Appearance, Appearances, LeavingPeople, Looked, takes_over};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Change, Decided, HoldReason, LeaverAction, Verdict, Writes};
@@ -28,7 +28,7 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Day, Entity, JobName, Key, RemoteId, Target, reveal};
+use crate::record::{Day, JobName, Key, RemoteId, Target, reveal};
 use crate::snapshot::{Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Store};
 use crate::text::{counted, some_of};
@@ -124,13 +124,14 @@ impl JobTransfers {
         };
         for other in context.config.jobs.iter().filter(may_take) {
             let mut gone = Vec::new();
-            for held in held::held(context.store, &other.name)?.into_values() {
+            for (key, held) in held::held(context.store, &other.name)? {
                 let HoldReason::Taken { field, id, .. } = held.reason else { continue };
-                let entity = mirror.get(context.store, id)?;
-                if !entity.is_some_and(|entity| takes_over(other, held.record.as_ref(), &entity, &field)) {
+                let Some(owner) = Owner::of(context.store, other.mapping.target, id)? else { continue };
+                let entity = mirror.get(context.store, id)?.map(|entity| (owner.key.clone(), entity));
+                let row = held.record.as_ref().map(|record| (&key, record));
+                if !entity.is_some_and(|leaving| takes_over(other, row, &leaving, &field)) {
                     continue;
                 }
-                let Some(owner) = Owner::of(context.store, other.mapping.target, id)? else { continue };
                 let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
                 let is_over = known.is_some_and(|known| match job.leavers.action {
                     LeaverAction::Update => known.left.is_some(),
@@ -304,10 +305,11 @@ fn is_among(there: &BTreeMap<RemoteId, Vec<Appearance>>, change: &Change) -> boo
 }
 
 /// The entities of those who leave.
-fn entities(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<BTreeMap<RemoteId, Entity>, Error> {
+fn entities(store: &Store, mirror: &Mirror, changes: &[Change]) -> Result<LeavingPeople, Error> {
     let mut leaving = BTreeMap::new();
-    for id in changes.iter().filter(|change| change.wish.leaves()).filter_map(|change| change.wish.id) {
-        leaving.extend(mirror.get(store, id)?.map(|entity| (id, entity)));
+    for change in changes.iter().filter(|change| change.wish.leaves()) {
+        let Some(id) = change.wish.id else { continue };
+        leaving.extend(mirror.get(store, id)?.map(|entity| (id, (change.key.clone(), entity))));
     }
     Ok(leaving)
 }

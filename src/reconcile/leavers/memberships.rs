@@ -11,7 +11,7 @@ use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Judged as _, LeaverAction, Present, Verdict};
 use crate::queue;
-use crate::reconcile::approval::held::{HELD, verdicts};
+use crate::reconcile::approval::held::{HELD, decisions};
 use crate::reconcile::collect::collector::{CollectedRows, Collector};
 use crate::reconcile::collect::rows;
 use crate::reconcile::mirrors::Mirrors;
@@ -263,10 +263,15 @@ fn read_pairs(
     let stands = |pair: &&Key| !read.left.contains_key(*pair) && !early.contains(*pair);
     let mut standing: BTreeSet<Key> = open.standing().filter(stands).cloned().collect();
     standing.extend(read.candidates.iter().map(|one| one.key.clone()).chain(read.unchanged_keys(&index)));
-    // Its end was rejected.
-    for (pair, verdict) in verdicts(store, name)? {
-        let known = SyncedRecord::get(store, name, &pair)?;
-        if known.is_some_and(|known| verdict == Verdict::Rejected(DesiredState::removal(known.id).digest())) {
+    let today = Day::of(memberships.day(context.now_for_leavers()));
+    for (pair, decided) in decisions(store, name)? {
+        let stays = match SyncedRecord::get(store, name, &pair)? {
+            // Its end was rejected.
+            Some(known) => decided.verdict == Verdict::Rejected(DesiredState::removal(known.id).digest()),
+            // So was that it begins, and its row is there all the same: it makes no leaver.
+            None => decided.is_rejected(today) && stands(&&pair),
+        };
+        if stays {
             standing.insert(pair);
         }
     }

@@ -137,8 +137,8 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
 /// Holds, of what is one update, the rest where a part is held or was rejected, or is not known.
 pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
     // A file of changes says of each by itself what ends.
-    if !part.rest.updates.judged_all && mode == Mode::Full {
-        hold_lone_begins(&mut part.changes);
+    if mode == Mode::Full {
+        hold_lone_begins(&mut part.changes, part.rest.updates.judged_all);
     }
     hold_lone_ends(&mut part.changes);
     let changes = &part.changes;
@@ -151,8 +151,14 @@ pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
     }
 }
 
-/// Holds what ends for something that is held, also where it was approved: that was another question.
+/// Holds what ends for something that is held or was rejected, also where it was approved: that was another question.
 fn hold_lone_ends(changes: &mut Guarded<Outline>) {
+    let rejected = changes.rejected.iter().filter(|change| change.action == Action::Create);
+    let rejected: BTreeSet<Key> = rejected.filter_map(|change| change.part_of().cloned()).collect();
+    changes.hold(|change| {
+        let is_lone = |person| change.action == Action::Delete && change.is_approved() && rejected.contains(person);
+        change.part_of().is_some_and(is_lone).then_some(HoldReason::EndsLater)
+    });
     let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?, held.reason.clone())));
     let begins = held.filter(|(change, _)| change.action == Action::Create);
     let begins: BTreeMap<Key, HoldReason> =
@@ -162,10 +168,15 @@ fn hold_lone_ends(changes: &mut Guarded<Outline>) {
     }
 }
 
-/// Holds what begins for a member whose other membership is not in the read and does not end. An approval
-/// does not change that: it counts once both can go.
-fn hold_lone_begins(changes: &mut Guarded<Outline>) {
-    let ends: BTreeSet<Key> = parts(&changes.go, Action::Delete).map(|(person, _)| person.clone()).collect();
+/// Holds what begins for a member whose other membership is not in the read and does not end, be it that the rows of the members
+/// prove no absence. An approval does not change that: it counts once both can go. Of a read that judged all, an end that waits
+/// for something else holds nothing here.
+fn hold_lone_begins(changes: &mut Guarded<Outline>, judged_all: bool) {
+    let held = changes.held.iter().filter_map(|held| held.change.as_ref());
+    let waits = held.chain(&changes.rejected).filter(|change| judged_all && change.action == Action::Delete);
+    let waits = waits.filter_map(|change| change.part_of().cloned());
+    let ends: BTreeSet<Key> =
+        parts(&changes.go, Action::Delete).map(|(person, _)| person.clone()).chain(waits).collect();
     let is_alone = |change: &Outline| {
         change.action == Action::Create && change.part_of().is_some_and(|person| !ends.contains(person))
     };

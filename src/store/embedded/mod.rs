@@ -52,7 +52,7 @@ use state_dir::StateDir;
 pub(super) use state_dir::{check_state_dir, create_state_dir, is_locked, place};
 
 use super::batch::RowChange;
-use super::engine::{BulkLoad, Engine, Shown, Visit};
+use super::engine::{BulkLoad, Engine, Projection, Visit};
 use super::tenure::{HandOver, Predecessor};
 use super::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 use crate::crash::point;
@@ -311,7 +311,7 @@ impl Engine for Embedded {
         file.get(key).map_err(|kind| self.error(kind))
     }
 
-    fn walk(&self, prefix: &[u8], shown: Shown, visit: &mut Visit<'_>) -> Result<(), Error> {
+    fn walk(&self, prefix: &[u8], shown: Projection, visit: &mut Visit<'_>) -> Result<(), Error> {
         let guard = self.sled.read().unwrap_or_else(PoisonError::into_inner);
         let sled = guard.as_ref().ok_or_else(|| self.error(ErrorKind::closed()))?;
         // While it is held, what it hides or lacks stays in sled.
@@ -322,7 +322,7 @@ impl Engine for Embedded {
             while let Some((key, row)) = catch_panic(|| rows.next().transpose()).map_err(|kind| self.error(kind))? {
                 let row = row::decode(&key, &row).map_err(|fault| self.row_error(&key, fault))?;
                 if row.generation >= number {
-                    let shown = |payload: &[u8]| if shown == Shown::Keys { Vec::new() } else { payload.to_vec() };
+                    let shown = |payload: &[u8]| if shown == Projection::Keys { Vec::new() } else { payload.to_vec() };
                     return Ok(Some((key, row.payload.map(shown))));
                 }
             }

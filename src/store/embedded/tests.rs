@@ -7,7 +7,7 @@ use super::*;
 impl Embedded {
     /// Shows the rows of a space whose names begin with `prefix`.
     pub(super) fn scan(&self, space: Keyspace, prefix: &str, mut visit: impl FnMut(&str, &[u8])) -> Result<(), Error> {
-        self.walk(&space.key(prefix), Shown::Rows, &mut |key, payload| {
+        self.walk(&space.key(prefix), Projection::Rows, &mut |key, payload| {
             visit(std::str::from_utf8(&key[1..]).unwrap(), payload);
             Ok(true)
         })

@@ -8,7 +8,7 @@ use super::bulk::Bulk;
 use super::connection::Value;
 use super::rows::{Commit, Rows};
 use super::tenure;
-use crate::store::engine::{BulkLoad, Engine, Shown, Visit};
+use crate::store::engine::{BulkLoad, Engine, Projection, Visit};
 use crate::store::tenure::{HandOver, Objections, Predecessor, Terms};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
@@ -54,7 +54,7 @@ impl Engine for Rows {
 
     /// Each page is of the generation that counts when it is asked for. One that comes to count in between has all that the
     /// one before had, as the last commit left it.
-    fn walk(&self, prefix: &[u8], shown: Shown, visit: &mut Visit<'_>) -> Result<(), Error> {
+    fn walk(&self, prefix: &[u8], shown: Projection, visit: &mut Visit<'_>) -> Result<(), Error> {
         const FROM: &str = "select name, case when $5 then payload end as payload from rosterd.rows r
             where r.account = $1 and r.space = $2 and r.name >= $3
               and r.generation = coalesce((select generation from rosterd.space s where s.account = $1 and s.space = $2), 0)
@@ -63,7 +63,7 @@ impl Engine for Rows {
         let mut from = prefix[1..].to_vec();
         loop {
             let values = || {
-                let (from, is_whole) = (Value::Bytes(from.clone()), Value::Flag(shown == Shown::Rows));
+                let (from, is_whole) = (Value::Bytes(from.clone()), Value::Flag(shown == Projection::Rows));
                 vec![Value::Small(space.into()), from, Value::Big(PAGE_ROWS), is_whole]
             };
             let rows = self.account.query(FROM, values).map_err(|kind| self.error(kind))?;

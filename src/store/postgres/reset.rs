@@ -6,7 +6,7 @@ use super::bulk::replace_all;
 use super::database::Account;
 use super::rows::Rows;
 use crate::crash::point;
-use crate::store::engine::{Engine as _, Shown};
+use crate::store::engine::{Engine as _, Projection};
 use crate::store::old_store::{OldStore, ResetOutcome};
 use crate::store::{Batch, Error, ErrorKind, Keyspace};
 
@@ -20,7 +20,7 @@ pub(in crate::store) fn reset<T, E: From<Error>>(
     let mut is_empty = true;
     let (mut unreadable, mut damage) = (BTreeSet::new(), None);
     for space in Keyspace::ALL {
-        let walked = rows.walk(&space.key(""), Shown::Rows, &mut |_, _| {
+        let walked = rows.walk(&space.key(""), Projection::Rows, &mut |_, _| {
             is_empty = false;
             Ok(true)
         });

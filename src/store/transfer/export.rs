@@ -9,7 +9,7 @@ use serde::Serialize;
 use super::entry::{Bytes, Contents, Entry, FORM, Header, PART_BYTES};
 use super::error::TransferError;
 use super::reader::hex;
-use crate::store::engine::Shown;
+use crate::store::engine::Projection;
 use crate::store::kept::KeptForm;
 use crate::store::{Keyspace, Log, MetaKey, Store};
 
@@ -30,7 +30,7 @@ impl Store {
         contents.files = self.export_files(&mut sealed)?;
         for space in Keyspace::ALL {
             let mut failed = None;
-            self.engine.walk(&space.key(""), Shown::Rows, &mut |key, value| {
+            self.engine.walk(&space.key(""), Projection::Rows, &mut |key, value| {
                 if !MetaKey::is_of_engine(key) {
                     let row = Entry::Row { key: Bytes(key.to_vec()), value: Bytes(value.to_vec()) };
                     failed = sealed.line(&row).err();

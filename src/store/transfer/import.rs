@@ -8,7 +8,7 @@ use super::error::TransferError;
 use super::reader::read;
 use crate::crash::point;
 use crate::disk;
-use crate::store::engine::Shown;
+use crate::store::engine::Projection;
 use crate::store::kept::{IMPORTING, KeptForm};
 use crate::store::{Batch, BulkLoader, Error, Home, Keyspace, LineFate, Log, MetaKey, Store};
 
@@ -117,7 +117,7 @@ impl Import<'_> {
 fn is_empty(store: &Store) -> Result<bool, TransferError> {
     let mut is_empty = true;
     for space in Keyspace::ALL {
-        store.engine.walk(&space.key(""), Shown::Keys, &mut |key, _| {
+        store.engine.walk(&space.key(""), Projection::Keys, &mut |key, _| {
             is_empty &= MetaKey::is_of_engine(key);
             Ok(is_empty)
         })?;
@@ -135,7 +135,7 @@ fn clear(store: &Store) -> Result<(), TransferError> {
     for space in Keyspace::ALL {
         loop {
             let mut batch = Batch::default();
-            store.engine.walk(&space.key(""), Shown::Keys, &mut |key, _| {
+            store.engine.walk(&space.key(""), Projection::Keys, &mut |key, _| {
                 if !MetaKey::is_of_engine(key) {
                     batch.rows.push((key.to_vec(), None));
                 }

@@ -301,6 +301,29 @@ fn law_1_who_moves_with_a_new_email_stays_though_the_other_list_finds_people_by_
 }
 
 #[test]
+fn law_6_who_moves_and_marries_stays_who_they_are_by_number_and_email() {
+    for (from, to) in [("north", "south"), ("south", "north")] {
+        let world = sites_matched(false, "match_on = [\"email\"]\n");
+        world.put(&format!("{from}.csv"), list(&["ana", "bo"]).as_bytes());
+        world.put(&format!("{to}.csv"), list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        let mut before = ids(&world);
+        before.sort_unstable();
+        world.put(&format!("{from}.csv"), list(&["bo"]).as_bytes());
+        world.put(&format!("{to}.csv"), list(&["cy", "ana"]).replace("ana Jones", "ana Young").as_bytes());
+        for _ in 0..3 {
+            let ran = world.sync();
+            let mut now = ids(&world);
+            now.sort_unstable();
+            assert_eq!(now, before, "{from} {ran:?}");
+        }
+        let ran = world.sync().expect(0);
+        let names: Vec<Value> = world.service().all("staff").into_iter().map(|one| one["name"].clone()).collect();
+        assert!(names.contains(&"ana Young".into()), "{from} {ran:?}");
+    }
+}
+
+#[test]
 fn law_6_who_is_protected_is_taken_over_by_another_list() {
     for lines in ["", "protect = [\"ana\"]\n"] {
         let world = sites_with(false, lines);

@@ -504,6 +504,35 @@ fn a_decision_on_one_half_of_a_move_is_a_decision_on_both() {
 }
 
 #[test]
+fn an_approval_of_one_half_of_a_move_is_taken_back_with_the_other_one() {
+    for half in ["C00003 @ 94000003", "C00003 @ 94000004"] {
+        let (world, _, right) = all_in_place("");
+        world.sync_of(exchanged(45, 15)).expect(4);
+        world.run(&["approve", "sites", "C00003 @ 94000004"]).expect(0);
+        let taken = world.run(&["reject", "sites", half]).expect(0);
+        assert!(taken.out.contains("rejected 2") && taken.err.contains("28 more wait"), "{taken:?}");
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(28), right), "{ran:?}");
+    }
+}
+
+#[test]
+fn what_ends_for_something_that_was_given_up_stays_though_it_was_approved() {
+    let (world, _, _) = all_in_place("");
+    world.faults(&["sp.membership.create status=422 times=1"]);
+    world.sync_of(exchanged(45, 15)).expect(4);
+    world.run(&["approve", "sites", "C00003 @ 94000004"]).expect(0);
+    world.sync();
+    world.run(&["queue", "drop", "sites", "C00003 @ 94000004"]).expect(0);
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+        let of_them = pairs(&world).into_iter().filter(|(member, _)| member == "C00003").count();
+        assert_eq!(of_them, 1, "{:?}", pairs(&world));
+    }
+}
+
+#[test]
 fn what_ends_waits_until_what_takes_its_place_is_at_the_service() {
     let world = world(Options::default(), "", "");
     world.csv(exchanged(45, 0));
@@ -547,9 +576,13 @@ fn where_the_run_can_t_end_a_membership_the_one_that_takes_its_place_waits_for_i
     world.sync().expect(0);
     let right = pairs(&world);
     let unknown = row(99, 44, "Roofer").replace("C00099", "#N/A");
-    let ran = world.sync_of(exchanged(45, 5) + &unknown).expect(4);
-    assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(5), right.clone()), "{ran:?}");
-    assert!(ran.reason().contains("both halves wait"), "{ran:?}");
+    // Two rows of someone else that differ prove no absence either.
+    let differing = row(40, 40, "Plumber");
+    for other in [unknown, differing] {
+        let ran = world.sync_of(exchanged(45, 5) + &other).expect(4);
+        assert_eq!((ran.writes(), &ran.job()["held"], pairs(&world)), ((0, 0, 0), &json!(5), right.clone()), "{ran:?}");
+        assert!(ran.reason().contains("both halves wait"), "{ran:?}");
+    }
 
     world.csv(exchanged(45, 5));
     let one = || world.run(&["sync", "--json", "--key", "C00001"]).expect(4);

@@ -219,6 +219,20 @@ mod halves {
     }
 
     #[test]
+    fn law_1_who_goes_to_another_company_stays_though_the_new_membership_was_given_up() {
+        let mut site = Site::new(&["Acme,,,"]);
+        site.reads("C20,Con 20,c20@x.com,Bolt,,,\n");
+        site.world.faults(&["sp.membership.create status=422 times=1"]);
+        site.arrives("Acme,gone,,\nC1,Ana Lee,ana@x.com,Bolt,,,");
+        site.expect(Some(&["Acme"]), "the new one was refused");
+        site.world.run(&["queue", "drop", "staff", "C1 @ Bolt"]).expect(0);
+        site.after(0);
+        assert!(site.companies().is_some(), "a row has her");
+        site.arrives("Bolt,gone,,");
+        site.expect(None, "and now none has");
+    }
+
+    #[test]
     fn who_begins_later_at_two_companies_is_there_for_both() {
         let mut site = Site::new(&["Bolt,,2027-03-03,2027-03-04", "Crow,,2027-03-10,"]);
         site.after(2);

@@ -93,7 +93,10 @@ fn law_2_a_store_of_another_account_can_be_given_up() {
     let path = one.config_path();
     let text = fs::read_to_string(&path).unwrap().replace(&one.service().url(), &other.service().url());
     one.put_config(&text);
-    assert!(one.run(&["sync"]).expect(2).err.contains("rosterd rebuild"));
+    for command in ["sync", "run"] {
+        assert!(one.run(&[command]).expect(2).err.contains("rosterd rebuild"), "{command}");
+    }
+    assert!(one.run(&["check"]).expect(1).out.contains("belongs to the account at"));
     one.run(&["rebuild"]).expect(0);
     assert_eq!(one.sync().expect(0).writes(), (3, 0, 0));
     assert_eq!(other.staff().len(), 3);

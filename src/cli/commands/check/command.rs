@@ -62,6 +62,12 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         let scratch = session::scratch(&config);
         let access = Access::of_a_person(&clock, &logins, &scratch);
         let earlier = if can_have_state { EarlierRuns::of(&config) } else { EarlierRuns::Unknown };
+        if let Some(foreign) = earlier.foreign() {
+            let text = format!(
+                "{foreign}; name another state.dir for another account; to give this one up, say `rosterd rebuild`"
+            );
+            findings.push(Finding::new("account of the state", Verdict::Wrong, text));
+        }
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);
             let job = &joined;

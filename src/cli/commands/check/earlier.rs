@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::config::{Config, Job};
+use crate::fault::chain;
 use crate::reconcile::{self, JobState};
 use crate::record::JobName;
 use crate::source::{SourceState, inbox};
@@ -15,7 +16,11 @@ pub(super) enum EarlierRuns {
     /// Another process has the state: useful to show, but not worth waiting for.
     Unknown,
     /// What each job left.
-    Left(BTreeMap<JobName, JobState>),
+    Left {
+        jobs: BTreeMap<JobName, JobState>,
+        /// Why the state can't be used for the account that is configured.
+        foreign: Option<String>,
+    },
 }
 
 impl EarlierRuns {
@@ -25,7 +30,8 @@ impl EarlierRuns {
         }
         let Ok(store) = reconcile::open_store(config) else { return Self::Unknown };
         let left = |job: &Job| Some((job.name.clone(), JobState::load(&store, &job.name).ok()?));
-        Self::Left(config.jobs.iter().filter_map(left).collect())
+        let foreign = reconcile::expect_account(&store, &config.api.base_url).err().map(|error| chain(&error));
+        Self::Left { jobs: config.jobs.iter().filter_map(left).collect(), foreign }
     }
 
     /// What the last whole read of a job found.
@@ -38,13 +44,21 @@ impl EarlierRuns {
         match self {
             Self::None => Some(inbox::Before::Unused),
             Self::Unknown => None,
-            Self::Left(_) => Some(self.left(job).map(|state| state.inbox_before(dir)).unwrap_or_default()),
+            Self::Left { .. } => Some(self.left(job).map(|state| state.inbox_before(dir)).unwrap_or_default()),
+        }
+    }
+
+    /// Why the state can't be used for the account that is configured.
+    pub(super) fn foreign(&self) -> Option<&str> {
+        match self {
+            Self::Left { foreign, .. } => foreign.as_deref(),
+            Self::None | Self::Unknown => None,
         }
     }
 
     fn left(&self, job: &JobName) -> Option<&JobState> {
         match self {
-            Self::Left(jobs) => jobs.get(job),
+            Self::Left { jobs, .. } => jobs.get(job),
             Self::None | Self::Unknown => None,
         }
     }

@@ -16,7 +16,7 @@ use super::writer::TableWriter;
 use crate::crash::point;
 use crate::disk;
 use crate::store::embedded::{Embedded, Writing, ignore_not_found};
-use crate::store::engine::{Engine as _, Shown};
+use crate::store::engine::{Engine as _, Projection};
 use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
@@ -133,7 +133,7 @@ impl Embedded {
             value.map_or(Ok(()), |value| writer.push(key, value)).map_err(ErrorKind::from_io)
         };
         let mut rows = rows.peekable();
-        let walked = self.walk(&[space as u8], Shown::Rows, &mut |key, payload| {
+        let walked = self.walk(&[space as u8], Projection::Rows, &mut |key, payload| {
             let mut is_replaced = false;
             // One that can't be read comes before all.
             while let Some(row) = rows.next_if(|row| row.as_ref().map_or(true, |(new, _)| **new <= *key)) {

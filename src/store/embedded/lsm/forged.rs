@@ -8,9 +8,9 @@ use proptest::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::SsTable;
-use super::table::{END_BYTES, MAGIC, Part, TableMeta};
+use super::table::{BlockPart, END_BYTES, MAGIC, TableMeta};
 use super::writer::TableWriter;
-use crate::store::engine::Shown;
+use crate::store::engine::Projection;
 
 /// The numbers of one block, as the contents have them.
 #[derive(Clone, Debug)]
@@ -70,7 +70,7 @@ impl Parts {
                 let to = from.saturating_add(*stored as usize).min(self.blocks.len());
                 contents.extend_from_slice(&stored.to_le_bytes());
                 contents.extend_from_slice(&plain.to_le_bytes());
-                contents.extend_from_slice(&Part::digest_of(*plain, &self.blocks[from..to]).to_le_bytes());
+                contents.extend_from_slice(&BlockPart::digest_of(*plain, &self.blocks[from..to]).to_le_bytes());
                 from = to;
             }
         }
@@ -96,7 +96,7 @@ fn read(file: File, meta: &TableMeta) -> Result<u64, String> {
     let table = Arc::new(SsTable::of(file, meta, "rows").map_err(text)?);
     table.check().map_err(text)?;
     table.get(b"key00007").map_err(text)?;
-    let mut rows = table.rows_from(b"", Shown::Rows);
+    let mut rows = table.rows_from(b"", Projection::Rows);
     let mut count = 0;
     while rows.next().map_err(text)?.is_some() {
         count += 1;

@@ -9,9 +9,9 @@ use rustix::fs::MemfdFlags;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::reader::SsTable;
-use super::table::{MAGIC, Part, TableMeta};
+use super::table::{BlockPart, MAGIC, TableMeta};
 use super::writer::TableWriter;
-use crate::store::engine::Shown;
+use crate::store::engine::Projection;
 use crate::store::error::ErrorKind;
 
 /// What a file says of its rows, each digest made to fit; or rows, which are written and read. The first byte says which.
@@ -47,7 +47,7 @@ fn forged(mut bytes: &[u8]) -> Option<Result<u64, ErrorKind>> {
             let plain = u32::try_from(plain).ok()?;
             contents.extend_from_slice(&u32::try_from(stored).ok()?.to_le_bytes());
             contents.extend_from_slice(&plain.to_le_bytes());
-            contents.extend_from_slice(&Part::digest_of(plain, &blocks[from..to]).to_le_bytes());
+            contents.extend_from_slice(&BlockPart::digest_of(plain, &blocks[from..to]).to_le_bytes());
             from = to;
         }
     }
@@ -70,7 +70,7 @@ fn written(mut bytes: &[u8]) {
     let (meta, _) = writer.end_unsynced().expect("there is memory");
     let table = Arc::new(SsTable::of(file.try_clone().expect("it is open"), &meta, "rows").expect("it was written"));
     table.check().expect("it was written");
-    let mut all = table.rows_from(b"", Shown::Rows);
+    let mut all = table.rows_from(b"", Projection::Rows);
     for (key, value) in &rows {
         let read = all.next().expect("it was written").expect("a row for each that was written");
         assert!(read == (key.as_slice(), value.as_slice()), "a row is read as it was written");
@@ -118,7 +118,7 @@ fn read_whole(file: File, meta: &TableMeta) -> Result<u64, ErrorKind> {
     let table = Arc::new(SsTable::of(file, meta, "rows")?);
     table.check()?;
     table.get(b"b")?;
-    let (mut rows, mut count) = (table.rows_from(b"", Shown::Rows), 0);
+    let (mut rows, mut count) = (table.rows_from(b"", Projection::Rows), 0);
     while rows.next()?.is_some() {
         count += 1;
     }

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::table::{Block, END_BYTES, MAGIC, Part, TableMeta};
-use crate::store::engine::Shown;
+use super::table::{Block, BlockPart, END_BYTES, MAGIC, TableMeta};
+use crate::store::engine::Projection;
 use crate::store::error::ErrorKind;
 
 /// How many blocks are kept in memory: neighbours are asked for one after the other.
@@ -117,7 +117,7 @@ impl SsTable {
     }
 
     /// The rows whose keys are `key` or greater, in order; the values are empty where only keys are `shown`.
-    pub(in crate::store::embedded) fn rows_from(self: &Arc<Self>, key: &[u8], shown: Shown) -> TableIter {
+    pub(in crate::store::embedded) fn rows_from(self: &Arc<Self>, key: &[u8], shown: Projection) -> TableIter {
         let next = self.block_of(key).unwrap_or(0);
         let (block, at) = (PlainBlock::default(), RowPlace::default());
         TableIter { table: Arc::clone(self), from: key.to_vec(), shown, block, at, next }
@@ -137,23 +137,24 @@ impl SsTable {
         if let Some((_, block)) = kept.iter().find(|(kept, _)| *kept == number) {
             return Ok(Arc::clone(block));
         }
-        let block = Arc::new(self.plain(number, Shown::Rows)?);
+        let block = Arc::new(self.plain(number, Projection::Rows)?);
         kept.truncate(KEPT_BLOCKS - 1);
         kept.push_front((number, Arc::clone(&block)));
         Ok(block)
     }
 
-    fn plain(&self, number: usize, shown: Shown) -> Result<PlainBlock, ErrorKind> {
+    fn plain(&self, number: usize, shown: Projection) -> Result<PlainBlock, ErrorKind> {
         let block = &self.blocks[number];
         let keys_end = block.keys.stored as usize;
-        let mut stored = vec![0; if shown == Shown::Keys { keys_end } else { block.stored() }];
+        let mut stored = vec![0; if shown == Projection::Keys { keys_end } else { block.stored() }];
         self.read_at(&mut stored, block.offset)?;
         let (keys, values) = stored.split_at(keys_end);
-        let unpacked = |part: &Part, stored: &[u8]| unpacked(part, stored).ok_or_else(|| self.corrupt_block(number));
+        let unpacked =
+            |part: &BlockPart, stored: &[u8]| unpacked(part, stored).ok_or_else(|| self.corrupt_block(number));
         let keys = unpacked(&block.keys, keys)?;
         let values = match shown {
-            Shown::Rows => unpacked(&block.values, values)?,
-            Shown::Keys => Vec::new(),
+            Projection::Rows => unpacked(&block.values, values)?,
+            Projection::Keys => Vec::new(),
         };
         Ok(PlainBlock { keys, values })
     }
@@ -170,7 +171,7 @@ impl SsTable {
 }
 
 /// What a part of a block holds; none where it is not what was stored.
-fn unpacked(part: &Part, stored: &[u8]) -> Option<Vec<u8>> {
+fn unpacked(part: &BlockPart, stored: &[u8]) -> Option<Vec<u8>> {
     if !part.is_of(stored) {
         return None;
     }
@@ -228,7 +229,7 @@ type KeyValue<'a> = (&'a [u8], &'a [u8]);
 pub(in crate::store::embedded) struct TableIter {
     table: Arc<SsTable>,
     from: Vec<u8>,
-    shown: Shown,
+    shown: Projection,
     block: PlainBlock,
     /// The last row that was shown or skipped.
     at: RowPlace,
@@ -254,8 +255,8 @@ impl TableIter {
         let torn = |Torn| self.table.corrupt_block(self.next - 1);
         let Some(key) = self.at.next(&self.block).map_err(torn)? else { return Ok(None) };
         let value = match self.shown {
-            Shown::Keys => &[],
-            Shown::Rows => self.at.value(&self.block).map_err(torn)?,
+            Projection::Keys => &[],
+            Projection::Rows => self.at.value(&self.block).map_err(torn)?,
         };
         Ok(Some((key, value)))
     }
@@ -283,7 +284,7 @@ fn parse(contents: &[u8], meta: &TableMeta, end: u64) -> Option<(Vec<u8>, Vec<Bl
             keys,
             values,
         };
-        let fits = |part: &Part| {
+        let fits = |part: &BlockPart| {
             let (stored, plain) = (u64::from(part.stored), u64::from(part.plain));
             stored <= plain && plain <= stored * UNPACKED_SHARE_MAX
         };
@@ -300,10 +301,10 @@ fn parse(contents: &[u8], meta: &TableMeta, end: u64) -> Option<(Vec<u8>, Vec<Bl
 }
 
 /// What the contents say of a part of a block.
-fn parse_part(contents: &[u8]) -> Option<(Part, &[u8])> {
+fn parse_part(contents: &[u8]) -> Option<(BlockPart, &[u8])> {
     let (stored, after) = contents.split_first_chunk::<4>()?;
     let (plain, after) = after.split_first_chunk::<4>()?;
     let (digest, after) = after.split_first_chunk::<8>()?;
     let [stored, plain] = [stored, plain].map(|length| u32::from_le_bytes(*length));
-    Some((Part { stored, plain, digest: u64::from_le_bytes(*digest) }, after))
+    Some((BlockPart { stored, plain, digest: u64::from_le_bytes(*digest) }, after))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::reader::{SsTable, TableIter};
 use crate::store::batch::RowChange;
-use crate::store::engine::Shown;
+use crate::store::engine::Projection;
 use crate::store::error::ErrorKind;
 
 /// How a value in a run ends.
@@ -52,7 +52,7 @@ impl<'a> SortedRows<'a> {
     /// The rows of these runs; of one key what the latest run says.
     pub(super) fn of(runs: &[Arc<SsTable>]) -> Result<Self, ErrorKind> {
         let mut sorted = Self::default();
-        runs.iter().try_for_each(|run| sorted.push(Run::Written(run.rows_from(&[], Shown::Rows))))?;
+        runs.iter().try_for_each(|run| sorted.push(Run::Written(run.rows_from(&[], Projection::Rows))))?;
         Ok(sorted)
     }
 

@@ -55,14 +55,14 @@ pub(super) struct Block {
     /// The first key, as a range of `SsTable::firsts`.
     pub(super) first: (u32, u32),
     pub(super) offset: u64,
-    pub(super) keys: Part,
+    pub(super) keys: BlockPart,
     /// It lies behind the keys.
-    pub(super) values: Part,
+    pub(super) values: BlockPart,
 }
 
 /// How long a part of a block is, in the file and unpacked, and its digest.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(super) struct BlockPart {
     pub(super) stored: u32,
     pub(super) plain: u32,
     pub(super) digest: u64,
@@ -75,7 +75,7 @@ impl Block {
     }
 }
 
-impl Part {
+impl BlockPart {
     /// The digest of what is stored; its length when unpacked is under it too.
     pub(super) fn digest_of(plain: u32, stored: &[u8]) -> u64 {
         let mut digest = Xxh3Default::new();
@@ -101,7 +101,7 @@ mod tests {
     use super::super::reader::SsTable;
     use super::super::writer::TableWriter;
     use super::*;
-    use crate::store::engine::Shown;
+    use crate::store::engine::Projection;
 
     fn written(path: &std::path::Path, rows: &BTreeMap<Vec<u8>, Vec<u8>>) -> TableMeta {
         let mut writer = TableWriter::create(path, 1).unwrap();
@@ -132,9 +132,9 @@ mod tests {
                 prop_assert_eq!(found.as_deref(), Some(value.as_slice()));
             }
             prop_assert_eq!(table.get(&asked).unwrap(), rows.get(&asked).cloned());
-            for shown in [Shown::Rows, Shown::Keys] {
+            for shown in [Projection::Rows, Projection::Keys] {
                 let mut from = table.rows_from(&asked, shown);
-                let value = |value: &Vec<u8>| if shown == Shown::Keys { Vec::new() } else { value.clone() };
+                let value = |value: &Vec<u8>| if shown == Projection::Keys { Vec::new() } else { value.clone() };
                 let expected: Vec<_> = rows.range(asked.clone()..).map(|(k, v)| (k.clone(), value(v))).collect();
                 let mut found = Vec::new();
                 while let Some((key, value)) = from.next().unwrap() {

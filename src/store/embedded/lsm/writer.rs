@@ -7,7 +7,7 @@ use std::path::Path;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::table::{BLOCK_BYTES, MAGIC, Part, TableMeta};
+use super::table::{BLOCK_BYTES, BlockPart, MAGIC, TableMeta};
 use crate::disk;
 
 /// What is written before the kernel is asked.
@@ -112,7 +112,7 @@ impl TableWriter {
             let lengths = [stored.len(), part.len()].map(|length| u32::try_from(length).unwrap_or(u32::MAX));
             self.out.write_all(stored)?;
             self.contents.extend(lengths.iter().flat_map(|length| length.to_le_bytes()));
-            self.contents.extend_from_slice(&Part::digest_of(lengths[1], stored).to_le_bytes());
+            self.contents.extend_from_slice(&BlockPart::digest_of(lengths[1], stored).to_le_bytes());
             self.offset += stored.len() as u64;
             part.clear();
         }
