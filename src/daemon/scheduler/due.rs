@@ -279,9 +279,9 @@ impl Scheduler {
         self.entries.iter().find(|entry| entry.name == *job)?.next
     }
 
-    /// Since when a job is due and can't start, because another's run has not ended or the clock can't be right. A time that was missed while the
-    /// machine was off or slept counts from when it could have been made up: there must be no notice of a job that runs
-    /// within moments.
+    /// Since when a job is due and can't start, because another's run has not ended or the clock can't be right. A time that was
+    /// missed while the machine was off or slept counts from when it could have been made up: there must be no notice of a job that
+    /// runs within moments.
     pub fn waits_since(&self, job: &JobName) -> Option<Timestamp> {
         self.entries.iter().find(|entry| entry.name == *job)?.waits
     }

@@ -233,8 +233,8 @@ impl<'a> Appearances<'a> {
 
     /// Notes whose a row is that the service refuses for as long as they have what is theirs there, and that finds them by nothing.
     fn note_refused(&mut self, fields: &Values) {
-        let (Match::One { by, id }, found) = (self.unique.find(fields), self.fitting(fields)) else { return };
-        let is_found = found.is_some_and(|(_, ids)| ids.contains(&id));
+        let Match::One { by, id } = self.unique.find(fields) else { return };
+        let is_found = self.fitting(fields).is_some_and(|(_, ids)| ids.contains(&id));
         let (_, entity) = &self.leaving[&id];
         if !is_found && Matcher::confirmed(fields, entity, &by) && is_named_alike(entity, fields) {
             self.unusable.insert(id);

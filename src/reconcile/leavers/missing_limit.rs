@@ -79,10 +79,10 @@ pub(crate) fn judge(
     let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
     let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else {
-        for Missed { key, .. } in open.filter(|_| is_changed && !is_kept) {
+        let due: BTreeSet<&Key> = departed.changes.iter().map(|change| &change.key).collect();
+        for Missed { key, .. } in open.filter(|one| is_changed && !is_kept && !due.contains(&one.key)) {
             let was_missed = detector.index.by_key(key.as_str()).is_some_and(|at| detector.index.entry(at).gone);
-            let is_due = departed.changes.iter().any(|change| change.key == *key);
-            if !is_due && (!was_missed || HELD.get(detector.store, &detector.job.name, key)?.is_some()) {
+            if !was_missed || HELD.get(detector.store, &detector.job.name, key)?.is_some() {
                 judged.since_change.extend(detector.fate(key)?);
             }
         }
