@@ -207,6 +207,18 @@ fn decide(
     Ok(decided)
 }
 
+/// Writes a decision down, which counts only after that.
+pub(super) fn write_down(
+    audit: &Audit,
+    clock: &Clock,
+    decision: &str,
+    (job, key): (&JobName, &Key),
+) -> Result<(), DecisionError> {
+    let (job, key) = (Some(job.clone()), Some(key.clone()));
+    let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
+    audit.append(decided).map_err(DecisionError::Audit)
+}
+
 /// What was approved of a key and is not sent so far, by part and key, with the rest of what is one update.
 fn approvals(store: &Store, part: &JobName, key: &Key) -> Result<BTreeMap<(JobName, Key), Decided>, DecisionError> {
     let is_approval = |decided: &Decided| matches!(decided.verdict, Verdict::Approved(_));
@@ -236,10 +248,8 @@ fn take_back(
 ) -> Result<Vec<Key>, DecisionError> {
     let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
     for ((job, key), decided) in approvals {
-        let (of, one) = (Some(job.clone()), Some(key.clone()));
-        let line = history::Decided { job: of, key: one, ..history::Decided::new(clock.now(), "rejected") };
-        audit.append(line).map_err(DecisionError::Audit)?;
         let Verdict::Approved(wish) = decided.verdict else { continue };
+        write_down(&audit, clock, "rejected", (&job, &key))?;
         let decided = Decided { verdict: Verdict::Rejected(wish), seen: None, ..decided };
         queue::DECISIONS.put(&mut batch, &job, &key, &decided);
         queue::remove(&mut batch, &job, &key);
@@ -264,9 +274,7 @@ fn decide_part(
             Verdict::Approved(_) => "approved",
             Verdict::Rejected(_) => "rejected",
         };
-        let (job, key) = (Some(job.clone()), Some(key.clone()));
-        let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
-        audit.append(decided).map_err(DecisionError::Audit)?;
+        write_down(&audit, clock, decision, (job, key))?;
     }
     let copies = restored_state::copies(store)?;
     let mut sent = BTreeSet::new();

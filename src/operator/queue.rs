@@ -6,10 +6,10 @@
 
 use std::collections::BTreeSet;
 
-use super::approvals::DecisionError;
+use super::approvals::{DecisionError, write_down};
 use crate::clock::Clock;
 use crate::config::Job;
-use crate::history::{self, Audit};
+use crate::history::Audit;
 use crate::plan::Decided;
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{HELD, held};
@@ -107,9 +107,7 @@ fn decide(
     let audit = Audit::new(store.home());
     let mut batch = Batch::default();
     for waiting in chosen {
-        let (job, key) = (Some(waiting.change.job.clone()), Some(waiting.change.key.clone()));
-        let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
-        audit.append(decided).map_err(DecisionError::Audit)?;
+        write_down(&audit, clock, decision, (&waiting.change.job, &waiting.change.key))?;
         carry_out(&mut batch, waiting);
     }
     store.commit(batch)?;

@@ -16,7 +16,7 @@ pub(super) enum Projection {
     Keys,
 }
 
-/// Projection the rows of a walk, key and payload; the walk ends where it returns false or fails.
+/// Shown the rows of a walk, key and payload; the walk ends where it returns false or fails.
 pub(super) type Visit<'a> = dyn FnMut(&[u8], &[u8]) -> Result<bool, Error> + 'a;
 /// Rows that come in order of key; the first failure ends a load.
 pub(super) type OrderedRows<'a> = dyn Iterator<Item = Result<Batch, Interrupted>> + 'a;

@@ -216,7 +216,7 @@ impl Store {
     /// The jobs, or parts of jobs, of which anything is stored.
     pub fn jobs(&self) -> Result<BTreeSet<JobName>, Error> {
         let mut jobs = BTreeSet::new();
-        self.scan(Keyspace::Meta, "", |name, _| {
+        self.scan_names(Keyspace::Meta, "", |name| {
             let of_job = name.split_once(Keyspace::SEPARATOR).and_then(|(_, job)| JobName::new(job));
             let is_key =
                 |job: &JobName| [MetaKey::Job(job), MetaKey::Counts(job)].iter().any(|key| key.to_string() == name);
@@ -234,7 +234,7 @@ impl Store {
     ) -> Result<Vec<(JobName, Key)>, Error> {
         let mut erased = Vec::new();
         for space in Keyspace::ALL.iter().filter(|space| space.personal() == Personal::ByKey) {
-            self.scan(*space, "", |name, _| {
+            self.scan_names(*space, "", |name| {
                 if let Some(row) = parse::<Key>(name).filter(|(job, key)| is_about(job, key)) {
                     batch.remove(*space, name);
                     erased.push(row);

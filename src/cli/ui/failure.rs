@@ -9,6 +9,10 @@ use crate::config;
 use crate::reconcile::{self, Status};
 use crate::store::{self, Home};
 
+/// What to do where the state is that of another account.
+pub(crate) const OTHER_ACCOUNT_HINT: &str =
+    "name another state.dir for another account; to give this one up, say `rosterd rebuild`";
+
 /// How a command ended, in order of the exit codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -205,8 +209,7 @@ impl From<reconcile::Error> for Failure {
     fn from(error: reconcile::Error) -> Self {
         match error {
             reconcile::Error::Store(error) => error.into(),
-            error @ reconcile::Error::Account { .. } => Self::usage(error)
-                .hint("name another state.dir for another account; to give this one up, say `rosterd rebuild`"),
+            error @ reconcile::Error::Account { .. } => Self::usage(error).hint(OTHER_ACCOUNT_HINT),
             error => match error.kind() {
                 reconcile::Kind::Usage => Self::usage(error),
                 reconcile::Kind::Failed => Self::failed(error),

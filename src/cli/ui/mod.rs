@@ -5,7 +5,7 @@ pub(crate) mod output;
 pub(crate) mod screen;
 pub(crate) mod values;
 
-pub(crate) use failure::{Exit, Failure, Message};
+pub(crate) use failure::{Exit, Failure, Message, OTHER_ACCOUNT_HINT};
 pub(crate) use output::Ui;
 pub(crate) use screen::{Paint, sanitize, typed};
 pub(crate) use values::{joined_document, joined_line};

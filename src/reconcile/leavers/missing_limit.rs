@@ -20,7 +20,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::detect::{LeaverDetector, Leavers};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Change, HoldReason, LeaverAction, Limits, ManyMissing, Verdict};
+use crate::plan::{Change, HoldReason, LeaverAction, ManyMissing, Verdict};
 use crate::reconcile::approval::held::{self, HELD};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -68,7 +68,6 @@ pub(crate) struct LimitResult {
 pub(crate) fn judge(
     detector: &LeaverDetector<'_>,
     departed: &Leavers,
-    limits: &Limits,
     known: u64,
     is_changed: bool,
     verdicts: &BTreeMap<Key, Verdict>,
@@ -78,7 +77,7 @@ pub(crate) fn judge(
     let is_open = |one: &&Missed| !judged.decided.contains(&one.key) && (is_kept || one.due.is_some());
     let open = departed.missed.iter().filter(is_open);
     let people = open.clone().count() as u64;
-    let Some(allowed) = limits.missing.allows(known).filter(|allowed| people > *allowed) else {
+    let Some(allowed) = detector.job.limits.missing.allows(known).filter(|allowed| people > *allowed) else {
         let due: BTreeSet<&Key> = departed.changes.iter().map(|change| &change.key).collect();
         for Missed { key, .. } in open.filter(|one| is_changed && !is_kept && !due.contains(&one.key)) {
             let was_missed = detector.index.by_key(key.as_str()).is_some_and(|at| detector.index.entry(at).gone);
@@ -165,7 +164,7 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let mut departed = Leavers::default();
     detector.missed_before(&(0..index.len()).collect::<Vec<_>>(), &mut departed)?;
     let verdicts = held::verdicts(store, &job.name)?;
-    let judged = self::judge(&detector, &departed, &job.limits, told.of, false, &verdicts)?;
+    let judged = self::judge(&detector, &departed, told.of, false, &verdicts)?;
     let_stay(&mut departed.missed, &judged.decided, &verdicts);
     let missing = Missing::of(&departed.missed, told.of, &detector, &judged);
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })

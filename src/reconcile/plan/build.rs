@@ -195,7 +195,7 @@ impl<'a> Inputs<'a> {
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;
-        let limit = missing_limit::judge(&detector, &leavers, &job.limits, known, self.has_other_mapping()?, verdicts)?;
+        let limit = missing_limit::judge(&detector, &leavers, known, self.has_other_mapping()?, verdicts)?;
         if self.is_whole() && !self.is_complete(attendance) {
             detector.missed_before(&attendance.missed, &mut leavers)?;
         }

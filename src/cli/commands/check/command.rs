@@ -13,7 +13,7 @@ use crate::approvals;
 use crate::cli::args::CheckArgs;
 use crate::cli::backend::startup_failure::of_account;
 use crate::cli::backend::{Backend, session};
-use crate::cli::ui::{Exit, Failure, Ui, sanitize};
+use crate::cli::ui::{Exit, Failure, OTHER_ACCOUNT_HINT, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Config, Job};
 use crate::daemon::{StartError, client_for_command};
@@ -63,9 +63,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         let access = Access::of_a_person(&clock, &logins, &scratch);
         let earlier = if can_have_state { EarlierRuns::of(&config) } else { EarlierRuns::Unknown };
         if let Some(foreign) = earlier.foreign() {
-            let text = format!(
-                "{foreign}; name another state.dir for another account; to give this one up, say `rosterd rebuild`"
-            );
+            let text = format!("{foreign}; {OTHER_ACCOUNT_HINT}");
             findings.push(Finding::new("account of the state", Verdict::Wrong, text));
         }
         for job in &config.jobs {
