@@ -3,6 +3,7 @@
 use std::io;
 
 use jiff::tz::TimeZone;
+use serde::Deserialize;
 
 use super::entry::AuditEvent;
 use crate::store::{Batch, Home, Log};
@@ -40,11 +41,7 @@ impl Audit {
         for month in log.segments()?.into_iter().rev() {
             for bytes in [Self::TAIL_BYTES, u64::MAX] {
                 let bytes = log.tail(&month, bytes)?;
-                let run = |line: &[u8]| match serde_json::from_slice(line).ok()? {
-                    AuditEvent::Change(changed) => Some(changed.run),
-                    AuditEvent::Run(ended) => Some(ended.run),
-                    AuditEvent::Decision(_) => None,
-                };
+                let run = |line: &[u8]| serde_json::from_slice::<OfRun>(line).ok().map(|line| line.run);
                 if let Some(run) = bytes.split(|byte| *byte == b'\n').filter_map(run).max() {
                     return Ok(run);
                 }
@@ -52,6 +49,12 @@ impl Audit {
         }
         Ok(0)
     }
+}
+
+/// What each line of a run has. The rest of it is not read: this is asked for at the start of every run.
+#[derive(Deserialize)]
+struct OfRun {
+    run: u64,
 }
 
 /// The month of a line, and the line.

@@ -31,6 +31,7 @@ mod user;
 pub use audit::Audit;
 pub use entry::{AuditEvent, Changed, Decided, Ended};
 pub use forget::forget;
+pub(crate) use month::read_since;
 pub use month::{Damage, read};
 pub use query::{Decisions, Event, HistoryQuery, PastRun};
 pub use retention::Retention;

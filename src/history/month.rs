@@ -26,7 +26,7 @@ pub fn read(home: &Home, visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage
 }
 
 /// The same from the month before that of `since` on: enough for what ended soon before it.
-pub(super) fn read_since(home: &Home, since: Timestamp, visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
+pub(crate) fn read_since(home: &Home, since: Timestamp, visit: impl FnMut(AuditEvent)) -> io::Result<Vec<Damage>> {
     let before = since.to_zoned(TimeZone::UTC).date().first_of_month().yesterday().unwrap_or(Date::MIN);
     read_from(home, &before.strftime("%Y-%m").to_string(), visit)
 }

@@ -210,7 +210,7 @@ fn became(store: &Store, records: &[(JobName, Key)]) -> Result<Became, store::Er
 /// The actions since then of runs before `run`, by job and key.
 fn done(home: &Home, since: Timestamp, run: u64) -> io::Result<BTreeMap<(JobName, Key), Action>> {
     let mut done = BTreeMap::new();
-    history::read(home, |entry| {
+    history::read_since(home, since, |entry| {
         if let AuditEvent::Change(change) = entry
             && change.at >= since
             && change.run < run
