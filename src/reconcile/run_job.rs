@@ -118,8 +118,15 @@ pub(crate) async fn run_job(
             part.conclude(context, mirrors)?;
         }
     } else {
+        let mut is_ended = false;
         for run in &parts {
-            end_earlier(context.store, run.part, &run.plan, &run.narrow)?;
+            is_ended |= end_earlier(context.store, run.part, &run.plan, &run.narrow)?;
+        }
+        if is_ended {
+            // The file before, dropped once more, says what was ended again.
+            let mut state = JobState::load(context.store, &job.name)?;
+            state.inbox.past.last_mut().into_iter().for_each(|last| last.clean = false);
+            state.save(context.store, &job.name)?;
         }
     }
     let mut done = Vec::new();

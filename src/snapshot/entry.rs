@@ -16,3 +16,10 @@ pub struct IndexEntry<'a> {
     /// The first day on which its row has another result though it stays the same.
     pub due: Option<Day>,
 }
+
+impl IndexEntry<'_> {
+    /// The same once the day that its row named counts no more. The row may say it again, so it is none with nothing left to do.
+    pub fn undue(self) -> Self {
+        Self { digest: 0, due: None, ..self }
+    }
+}

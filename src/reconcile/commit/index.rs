@@ -63,11 +63,12 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
         let entry = index.entry(at);
         let (open, settled) = (along(&mut open, entry.key), along(&mut settled, entry.key));
         let day = along(&mut due, entry.key);
-        let (digest, due) = match confirmed.get(entry.key).copied().or(settled).or(open) {
-            Some(digest) => (digest, day),
-            None => (entry.digest, day.or(entry.due).filter(|_| !undue.contains(entry.key))),
+        let entry = match confirmed.get(entry.key).copied().or(settled).or(open) {
+            Some(digest) => IndexEntry { digest, due: day, ..entry },
+            None if undue.contains(entry.key) => entry.undue(),
+            None => IndexEntry { due: day.or(entry.due), ..entry },
         };
-        IndexEntry { digest: if late.contains(&entry.id) { 0 } else { digest }, due, ..entry }
+        IndexEntry { digest: if late.contains(&entry.id) { 0 } else { entry.digest }, ..entry }
     });
     Ok(Index::save(store, &job.name, entries)?)
 }

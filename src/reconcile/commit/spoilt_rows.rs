@@ -15,13 +15,13 @@ use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::reconcile::model::state_updates::RowIs;
 use crate::record::{Action, Key, RowMetadata};
-use crate::snapshot::{Index, IndexEntry};
+use crate::snapshot::Index;
 use crate::store::{self, Batch, Store};
 
-/// Ends the last days and the removals that wait of those whose rows can't be used.
-pub(crate) fn end_earlier(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilter) -> Result<(), store::Error> {
+/// Ends the last days and the removals that wait of those whose rows can't be used. Returns whether there are such rows.
+pub(crate) fn end_earlier(store: &Store, job: &Job, plan: &JobPlan, filter: &KeyFilter) -> Result<bool, store::Error> {
     if job.mode != Mode::Changes {
-        return Ok(());
+        return Ok(false);
     }
     end_days(store, plan)?;
     let _alone = store.deciding();
@@ -29,7 +29,7 @@ pub(crate) fn end_earlier(store: &Store, job: &Job, plan: &JobPlan, filter: &Key
     let rejected = plan.updates.there.iter().filter(|(key, row)| **row == RowIs::Rejected && filter.has(key));
     let rejected: BTreeSet<&Key> = rejected.map(|(key, _)| key).collect();
     if rejected.is_empty() {
-        return Ok(());
+        return Ok(!plan.updates.undue.is_empty());
     }
     let (mut batch, mut state, mut ended) = (Batch::default(), JobState::load(store, &job.name)?, BTreeSet::new());
     queue::briefs(store, &job.name, |old| {
@@ -52,7 +52,8 @@ pub(crate) fn end_earlier(store: &Store, job: &Job, plan: &JobPlan, filter: &Key
         queue::DECISIONS.remove(&mut batch, &job.name, key);
     }
     state.put(&mut batch, &job.name);
-    store.commit(batch)
+    store.commit(batch)?;
+    Ok(true)
 }
 
 /// Takes the last days out of what is kept for a later day, held or queued of those whose rows can't be used.
@@ -95,7 +96,7 @@ fn end_days(store: &Store, plan: &JobPlan) -> Result<(), store::Error> {
     let spoilt: BTreeSet<usize> = undue.iter().filter_map(|key| index.by_key(key.as_str())).collect();
     let entries = (0..index.len()).map(|at| {
         let entry = index.entry(at);
-        IndexEntry { due: entry.due.filter(|_| !spoilt.contains(&at)), ..entry }
+        if spoilt.contains(&at) { entry.undue() } else { entry }
     });
     Index::save(store, &plan.job, entries)
 }

@@ -222,6 +222,28 @@ fn law_6_a_last_day_waits_for_a_file_that_may_put_it_off() {
 }
 
 #[test]
+fn law_1_a_last_day_that_a_bad_row_took_back_counts_once_the_same_row_says_it_again() {
+    let dated = row(1, "Clerk,,2027-03-05");
+    for bad in ["Clerk,,5/3", "Clerk,5/3,"] {
+        for beside in [String::new(), row(2, "4,,")] {
+            // Said again before that day, or after it.
+            for days in [1, 6] {
+                let what = format!("{bad} beside {beside:?}, {days} days later");
+                let mut staff = Staff::new("", "");
+                staff.reads(&row(1, "Clerk,,"));
+                staff.reads(&(dated.clone() + &beside));
+                staff.reads(&(row(1, bad) + &beside.replace("4", "5")));
+                staff.after(days);
+                assert_eq!(staff.title().as_deref(), Some("Clerk"), "{what}");
+                staff.reads(&(dated.clone() + &beside));
+                staff.after(6 - days);
+                assert_eq!(staff.title(), None, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
 fn what_the_service_lacks_is_looked_at_again_beside_a_next_contract() {
     let mut staff = Staff::new("", "");
     staff.world.reconfigure(|config| config.map("location = \"{{ title | replace('A', '') }}\"\n"));
