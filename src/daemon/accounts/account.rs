@@ -10,7 +10,7 @@ use tokio::sync::{oneshot, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tracing::Instrument as _;
 
-use super::claims::{Conflict, credential_of, credentials_of, places_of};
+use super::claims::{Conflict, Held, credential_of, credentials_of, places_of};
 use super::shared::Shared;
 use super::stand_by::StandBy;
 use crate::api::Client;
@@ -389,6 +389,8 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
     let (handle, closing) = (tokio::runtime::Handle::current(), Arc::clone(&engine));
     let closed = tokio::task::spawn_blocking(move || handle.block_on(closing.close())).await;
     let result = closed.map_err(|error| StartError::BrokenOff(error.to_string())).and(result);
+    // Before the last who still looks at it lets it go.
+    engine.hold(Held::default());
     let what = engine.what();
     engine.span().in_scope(|| tracing::info!("{what} has ended"));
     result

@@ -63,7 +63,7 @@ pub(in crate::daemon) struct Claims {
 }
 
 /// What was taken; it is free again when this is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(in crate::daemon) struct Held {
     claims: Arc<Claims>,
     taken: Vec<Claim>,

@@ -428,11 +428,10 @@ impl Process {
             },
         };
         let keys: Vec<AccountKey> = self.seats.keys().cloned().collect();
-        for key in keys {
-            if found.as_ref().is_some_and(|found| !found.contains_key(&key)) {
-                self.dismiss(&key);
-                continue;
-            }
+        let is_found = |key: &AccountKey| found.as_ref().is_none_or(|found| found.contains_key(key));
+        let (stay, gone): (Vec<_>, Vec<_>) = keys.into_iter().partition(is_found);
+        gone.iter().for_each(|key| self.dismiss(key));
+        for key in stay {
             match self.seats.get(&key).map(|seat| &seat.state) {
                 Some(SeatState::Runs(engine)) => {
                     let engine = Arc::clone(engine);
@@ -478,11 +477,15 @@ impl Process {
     /// Ends an account whose file is gone.
     fn dismiss(&mut self, key: &str) {
         let Some(seat) = self.seats.get_mut(key) else { return };
+        if let SeatState::Runs(engine) = &seat.state {
+            tracing::info!(account = key, "account {key} ends: its file is gone");
+            engine.tell(LoopEvent::End);
+        }
         match &seat.state {
-            SeatState::Runs(engine) => {
-                tracing::info!(account = key, "account {key} ends: its file is gone");
-                engine.tell(LoopEvent::End);
+            SeatState::Runs(_) | SeatState::HandsOver => {
                 seat.state = SeatState::Ends;
+                let is_gone = seat.until_gone();
+                self.begin_after(is_gone);
             }
             SeatState::Stopped(_) | SeatState::StandsBy => {
                 self.shared.pages.hide_stopped(key);
@@ -491,10 +494,22 @@ impl Process {
                     self.tasks.spawn(seat.dismissed(Arc::clone(&self.shared)));
                 }
             }
-            SeatState::HandsOver => seat.state = SeatState::Ends,
             // The next reload ends it.
             SeatState::Begins(_) | SeatState::Ends => {}
         }
+    }
+
+    /// Has accounts that begin from now on wait until another one is gone: they may have its credential, under another name.
+    fn begin_after(&mut self, is_gone: oneshot::Receiver<()>) {
+        let (after, next) = oneshot::channel::<()>();
+        let before = self.last_begun.replace(next);
+        self.tasks.spawn(async move {
+            for ends in before.into_iter().chain([is_gone]) {
+                let _ = ends.await;
+            }
+            drop(after);
+            Done::Other
+        });
     }
 
     /// Why there is nothing to run.
@@ -515,6 +530,8 @@ impl Process {
     async fn end(mut self, mut wishes: Wishes) -> Result<(), ServeError> {
         Manager::stopping();
         self.shared.stopping.send_modify(|askers| *askers += 1);
+        // What waits for one that was dismissed begins no more.
+        self.seats.values_mut().for_each(|seat| seat.gone = None);
         for pool in self.pools.values() {
             self.tasks.spawn(pool.leave());
         }

@@ -62,6 +62,8 @@ pub(super) struct Seat {
     pub(super) config: Option<Arc<Config>>,
     /// Keeps its page served while it does not run.
     pub(super) anchor: Option<Anchor>,
+    /// Dropped once it is there no more: others wait for what it had.
+    pub(super) gone: Option<oneshot::Sender<()>>,
 }
 
 impl Seat {
@@ -78,7 +80,15 @@ impl Seat {
             pool: None,
             config: None,
             anchor: None,
+            gone: None,
         }
+    }
+
+    /// Ends once the account is there no more.
+    pub(super) fn until_gone(&mut self) -> oneshot::Receiver<()> {
+        let (gone, is_gone) = oneshot::channel();
+        self.gone = Some(gone);
+        is_gone
     }
 
     /// From now on it is on its way to another process; its engine is to end.

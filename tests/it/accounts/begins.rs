@@ -144,6 +144,26 @@ fn a_reload_takes_up_new_accounts_and_ends_those_whose_files_are_gone() {
 }
 
 #[test]
+fn an_account_begins_once_the_one_that_has_its_credential_is_gone_however_long_that_takes() {
+    let accounts = Accounts::of(&["alpha", "beta"]);
+    let url = accounts.service("alpha").url();
+    accounts.edit("beta", &accounts.service("beta").url(), &url);
+    accounts.put("alpha/staff.csv", &people(1..2));
+    accounts.put("beta/staff.csv", &people(1..3));
+    let daemon = accounts.daemon();
+    accounts.faults("alpha", &["staff.create delay=2s"]);
+    daemon.signal(Signal::USR1);
+    eventually("a change is made, and not answered", || accounts.people("alpha") == 1);
+    fs::remove_file(accounts.config("alpha")).unwrap();
+    daemon.signal(Signal::HUP);
+    eventually("the other one has begun", || accounts.run_of("beta", &["sync"]).code == Some(0));
+    let log = daemon.log();
+    assert_eq!(log.matches("account beta does not run").count(), 1, "only before: {log}");
+    assert_eq!(accounts.people("alpha"), 2);
+    assert!(daemon.stop().success());
+}
+
+#[test]
 fn law_2_what_one_account_has_is_refused_to_a_second_by_name() {
     let mut accounts = Accounts::of(&["alpha"]);
     accounts.configure("alpha", of_an_inbox());
