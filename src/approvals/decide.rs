@@ -35,8 +35,8 @@ pub(super) struct Decision {
 /// What came of a decision.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// It was made, about so many changes.
-    Done(usize),
+    /// It was made, about so many changes. Of those that it releases, some wait until a grace is over, or none does.
+    Done { count: usize, has_grace: bool },
     /// A second person has to decide the same.
     Consented,
     /// Something else is held by now than what was seen.
@@ -107,7 +107,9 @@ pub(super) fn decide(site: &Site, store: &Store, job: &Job, decision: &Decision)
     site.engine.decided(Some(&job.name));
     let (name, count) = (job.name.as_str(), keys.len());
     tracing::info!(job = name, by, count, "{name}: on a page, {by} decided on {count} held changes");
-    Ok(if keys.is_empty() { Outcome::Nothing } else { Outcome::Done(keys.len()) })
+    let has_grace =
+        *ruling == Ruling::Approve && held.changes.iter().any(|change| change.has_grace && is_chosen(change));
+    Ok(if keys.is_empty() { Outcome::Nothing } else { Outcome::Done { count, has_grace } })
 }
 
 /// Whether someone logged in just now. A proxy says not when; it asks for a login as it is configured to.

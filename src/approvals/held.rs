@@ -170,10 +170,14 @@ async fn carry_out(site: &Arc<Site>, visitor: &Visitor, allowed: &Allowed, form:
         |status, note: String| Shown { part: PageQuery::default(), revealed: Revealed::None, status, note: Some(note) };
     let many = |count: usize| if count == 1 { "1 change".to_owned() } else { format!("{count} changes") };
     match outcome {
-        Outcome::Done(keys) => {
-            let has_grace = ruling == Ruling::Approve && allowed.job().leavers.has_grace();
-            let rest = if has_grace { " Who is missing leaves once the grace is over." } else { "" };
-            let text = format!("{} {}.{rest}", many(keys), ruling.done());
+        Outcome::Done { count, has_grace } => {
+            let job = &allowed.name;
+            let mut text = format!("{} {}.", many(count), ruling.done());
+            if has_grace {
+                text += &format!(
+                    " Who is missing leaves once the grace is over; until then `rosterd reject {job} KEY` takes it back."
+                );
+            }
             show(site, visitor, allowed, note(StatusCode::OK, text)).await
         }
         Outcome::Consented => {

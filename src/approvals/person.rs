@@ -16,6 +16,7 @@ use super::held::{Form, Replied, note_look, unclear, unreadable, whole};
 use super::reply;
 use super::site::Site;
 use super::story::StoryPage;
+use super::view;
 use super::visitor::Visitor;
 use crate::operator::PersonStory;
 use crate::record::Key;
@@ -62,7 +63,9 @@ async fn show(site: &Arc<Site>, visitor: &Visitor, allowed: Allowed, key: String
         let job = allowed.job();
         let Some(name) = Key::new(key.trim()) else { return Ok(StoryPage::unknown(job, &key)) };
         let story = PersonStory::load(store, job, &name)?;
-        Ok(story.map_or_else(|| StoryPage::unknown(job, &key), |story| StoryPage::of(&story, job, &name, shows)))
+        let Some(story) = story else { return Ok(StoryPage::unknown(job, &key)) };
+        let paused = view::paused(job, view::pauses(store, job));
+        Ok(StoryPage::of(&story, job, &name, paused, shows))
     });
     let page = page.await?.map_err(|error: crate::reconcile::Error| unreadable(site, &error))?;
     Ok(site.pages.story(visitor, &page))

@@ -55,7 +55,8 @@ impl StoryPage {
         Self { job, key, name: None, is_known: false, now, held: None, fields, events, more: 0, hides: false }
     }
 
-    pub(super) fn of(story: &PersonStory, job: &Job, key: &Key, shows: bool) -> Self {
+    /// That of someone who is known. `paused` says why nothing of the job is sent.
+    pub(super) fn of(story: &PersonStory, job: &Job, key: &Key, paused: Option<String>, shows: bool) -> Self {
         let is_hidden = |field: &str| !shows && story.target.is_sensitive(field);
         let mut hides = false;
         let mut text = |field: &str, value: &Value| {
@@ -72,7 +73,10 @@ impl StoryPage {
         Self {
             name: story.name.clone(),
             is_known: true,
-            now: now(story, job),
+            now: now(story, job, key)
+                .into_iter()
+                .chain(paused.map(|paused| format!("Nothing is sent: {paused}.")))
+                .collect(),
             held: story.held.as_ref().map(|held| reveal(&held.reason.to_string()).into_owned()),
             fields,
             events,
@@ -108,7 +112,7 @@ impl EventRow {
 }
 
 /// How things stand with someone, a sentence each.
-fn now(story: &PersonStory, job: &Job) -> Vec<String> {
+fn now(story: &PersonStory, job: &Job, key: &Key) -> Vec<String> {
     let mut now = Vec::new();
     let one = story.target.noun();
     now.push(match (&story.known, story.id) {
@@ -119,17 +123,27 @@ fn now(story: &PersonStory, job: &Job) -> Vec<String> {
     });
     if let Some(known) = &story.known {
         if let Some(gone) = &known.gone {
-            now.push(format!("Missing from the source since {}.", view::time(job, gone.since)));
+            let then = match job.leavers.grace_ends(gone.since) {
+                Some(end) => format!("the grace ends {}", view::time(job, end)),
+                None => "who leaves stays at the service".to_owned(),
+            };
+            now.push(format!("Missing from the source since {}; {then}.", view::time(job, gone.since)));
         }
         if let Some(left) = &known.left {
             now.push(format!("Set as gone on {}.", view::time(job, left.at)));
         }
     }
     now.extend(story.queued.as_ref().map(sending));
+    let is_missing = story.known.as_ref().is_some_and(|known| known.gone.is_some());
     // What was approved is done where a change came after the decision.
     let is_done = matches!(story.events.first(), Some(StoryEvent::Change(_)));
     now.extend(story.verdict.and_then(|verdict| match verdict {
         Verdict::Approved(_) if is_done => None,
+        Verdict::Approved(_) if is_missing && job.leavers.has_grace() => Some(format!(
+            "What was held is approved: they leave once the grace is over. Until then `rosterd reject {} {}` takes it back.",
+            job.name,
+            key.as_str()
+        )),
         Verdict::Approved(_) => Some("What was held is approved, and goes with the next run.".to_owned()),
         Verdict::Rejected(_) => Some("What was held was rejected, and stays so until the record changes.".to_owned()),
     }));

@@ -273,14 +273,14 @@ pub(super) fn shown(value: &Value, is_hidden: bool) -> String {
 }
 
 /// The pauses that stop a job.
-fn pauses(store: &Store, job: &Job) -> Vec<Pause> {
+pub(super) fn pauses(store: &Store, job: &Job) -> Vec<Pause> {
     let mut pauses = reconcile::pauses(store.home()).unwrap_or_default();
     pauses.retain(|pause| pause.scope.stops(&job.name));
     pauses
 }
 
 /// Why nothing of a job is sent, in words for people without a shell.
-fn paused(job: &Job, pauses: Vec<Pause>) -> Option<String> {
+pub(super) fn paused(job: &Job, pauses: Vec<Pause>) -> Option<String> {
     let each = pauses.into_iter().map(|pause| {
         let by = pause.note.map(|note| format!(" since {} by {}", time(job, note.since), note.by)).unwrap_or_default();
         match pause.scope {

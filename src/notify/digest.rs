@@ -87,6 +87,9 @@ impl Recipients {
                 self.time(missing.since)
             ));
         }
+        if let Some(file) = &view.unused_file {
+            waits.push(format!("nothing of the last file, {file}, was used: drop it once more, mended"));
+        }
         if !view.rejected.first.is_empty() {
             waits.push(format!(
                 "rows of the source were not used; `rosterd status` and `rosterd plan {name}` list them"

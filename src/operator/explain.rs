@@ -256,7 +256,7 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         queued: queue::get(store, &job.name, key)?,
         kept: kept(store, job, key)?,
         leaves: known.as_ref().filter(|_| job.mode == Mode::Changes).and_then(|known| known.marks.due),
-        due: due(job, known.as_ref()),
+        due: known.as_ref().and_then(|known| job.leavers.grace_ends(known.gone.as_ref()?.since)),
         leaving: leaving(context, job, &rows, known.as_ref()),
         last_run: state.last,
         from,
@@ -445,11 +445,6 @@ fn kept(store: &Store, job: &Job, key: &Key) -> Result<Option<Kept>, Error> {
     let Some(record) = LATER.get(store, &job.name, key)? else { return Ok(None) };
     let is_usable = record.mapping == fingerprint::of_mapping(job, &rows::mapping(job));
     Ok(Some(Kept { begins: record.from, is_usable }))
-}
-
-fn due(job: &Job, known: Option<&SyncedRecord>) -> Option<Timestamp> {
-    let gone = known?.gone.as_ref()?;
-    if job.leavers.action == LeaverAction::Keep { None } else { gone.since.checked_add(job.leavers.grace).ok() }
 }
 
 /// What is to be set in someone for being gone.

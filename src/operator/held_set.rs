@@ -16,7 +16,7 @@ use crate::mirror::Mirror;
 use crate::plan::ChangeSummary;
 use crate::reconcile::approval::held::{PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Action, DesiredState, Entity, JobName, Key, Target, Value};
+use crate::record::{Action, Entity, JobName, Key, Target, Value};
 use crate::store::{self, Store};
 
 /// The field that says who someone is.
@@ -43,6 +43,8 @@ pub struct HeldChange {
     pub action: Option<Action>,
     /// Whether someone who is gone is removed, or changed for that.
     pub leaves: bool,
+    /// Whether they do only when a grace is over.
+    pub has_grace: bool,
     /// What the person is called; none where neither service nor source says.
     pub name: Option<String>,
     /// Why it waits; as stored, with the marks around keys.
@@ -135,7 +137,6 @@ impl HeldSet {
 impl HeldChange {
     fn of(part: &Job, key: Key, held: &PendingApproval, entity: Option<&Entity>) -> Self {
         let target = part.mapping.target;
-        let leaves = held.action == Some(Action::Delete) || held.change.as_ref().is_some_and(DesiredState::leaves);
         let field = |(name, to): (&str, &Value)| {
             let from = entity.map(|entity| entity.value(name).clone()).unwrap_or_default();
             let is_same = target.field(name).is_some_and(|field| field.kind.same(to, &from));
@@ -157,7 +158,8 @@ impl HeldChange {
             target,
             key,
             action: held.action,
-            leaves,
+            leaves: held.leaves(),
+            has_grace: held.has_grace(part),
             name,
             reason: held.reason.to_string(),
             fields,

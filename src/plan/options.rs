@@ -1,6 +1,6 @@
 //! The safety options of a job: limits, leavers, and whether changes are sent without approval.
 
-use jiff::SignedDuration;
+use jiff::{SignedDuration, Timestamp};
 
 /// How much of one kind of change a run may make by itself.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -89,6 +89,11 @@ impl Leavers {
     /// Whether someone who is gone stays for a while, also where a person approved that they leave.
     pub fn has_grace(&self) -> bool {
         self.action != LeaverAction::Keep && (self.grace > SignedDuration::ZERO || self.grace_reads > 0)
+    }
+
+    /// When the grace of someone who is gone since then ends; none where leavers stay.
+    pub fn grace_ends(&self, since: Timestamp) -> Option<Timestamp> {
+        if self.action == LeaverAction::Keep { None } else { since.checked_add(self.grace).ok() }
     }
 }
 

@@ -39,9 +39,11 @@ impl Health {
 fn of_job(job: &JobView) -> Vec<String> {
     let name = &job.name;
     let failed = job.status() == Some(Status::Failed);
+    let unused = !failed && job.unused_file.is_some();
     let inbox = job.inbox.as_ref().is_some_and(Result::is_err);
     [
         failed.then(|| format!("job {name} fails")),
+        unused.then(|| format!("nothing of the last file of job {name} was used")),
         job.overdue.is_some().then(|| format!("job {name} is overdue")),
         inbox.then(|| format!("the inbox of job {name} can't be looked at")),
     ]

@@ -69,6 +69,11 @@ const FIGURES: &[Figure] = &[
         value: |job, _| job.last.as_ref().map(|last| flag(last.complete)),
     },
     Figure {
+        name: "rosterd_job_last_file_unused",
+        help: "1 where nothing of the last file in the job's inbox was used; missing without an inbox.",
+        value: |job, _| job.inbox.as_ref().map(|_| flag(job.unused_file.is_some())),
+    },
+    Figure {
         name: "rosterd_job_rejected_rows",
         help: "Rows that the last run of the job that read its source could not use.",
         value: |job, _| job.last.as_ref().map(|_| count(job.rejected.count)),

@@ -281,6 +281,8 @@ impl JobPart {
             Some(Status::Partial) => Some("Done in part"),
             Some(Status::Done) | None => None,
         };
+        // Runs that read nothing since do not say so.
+        let unwell = unwell.filter(|_| job.standing() == job.status());
         let unwell_since = unwell.and_then(|word| Some(UnwellPart { word, at: when(job.recent.unchanged_since()?) }));
         let running = job.running.as_ref().map(|running| {
             let (done, total) = running.sent.unwrap_or_default();

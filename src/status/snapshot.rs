@@ -9,12 +9,12 @@ use super::remembered::{OnSite, Remembered, RememberedJob};
 use crate::api::BudgetState;
 use crate::config::{Config, Instance, Job};
 use crate::fault::chain;
-use crate::reconcile::{self, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
+use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
 use crate::record::{JobName, Target};
 use crate::source::Source;
 use crate::source::inbox::Folder;
 use crate::store::{self, Store};
-use crate::text::clock_time;
+use crate::text::{clock_time, counted};
 
 /// How late a run may be before it counts as overdue: the daemon may be on its way up, or at another run.
 const LATE: SignedDuration = SignedDuration::from_mins(5);
@@ -142,8 +142,10 @@ pub struct JobView {
     pub last: Option<LastRun>,
     /// Its newest runs, in numbers.
     pub recent: RecentRuns,
-    /// Why that did not end as done, one by one; as stored, so with keys.
+    /// Why that did not end as done, or the job stands worse than that, one by one; as stored, so with keys.
     pub reasons: Vec<Reason>,
+    /// The last file that was dropped, where nothing of it was used.
+    pub unused_file: Option<String>,
     /// The rows that it could not use.
     pub rejected: RejectedRows,
     /// The values that it could not use, of records that count all the same.
@@ -306,6 +308,8 @@ impl JobView {
                 .and_then(|folder| folder.waiting(inbox, &|_| false));
             waiting.map_err(|error| chain(&error))
         });
+        let unused_file = state.inbox.unused.clone().filter(|_| job.inbox.is_some());
+        let reasons = state.reasons.iter().cloned().chain(lingering(&state, unused_file.as_deref())).collect();
         Self {
             known,
             held,
@@ -324,7 +328,8 @@ impl JobView {
             source: SourceFamily::of(job),
             last: state.last,
             recent,
-            reasons: state.reasons,
+            reasons,
+            unused_file,
             ran_full: state.ran_full,
             rejected: state.rejected,
             bad_values: state.bad_values,
@@ -343,6 +348,7 @@ impl JobView {
             last: None,
             recent: RecentRuns::default(),
             reasons: Vec::new(),
+            unused_file: None,
             rejected: RejectedRows::default(),
             bad_values: RejectedRows::default(),
             missing: None,
@@ -370,16 +376,40 @@ impl JobView {
         self.last.as_ref().map(|last| last.status)
     }
 
-    /// How the job stands: as its last run ended, and in part where that one read nothing and rows of the file before it are not
-    /// used.
+    /// How the job stands: as its last run ended. Where that one read nothing, a file of which nothing was used is a failure still, and
+    /// rows that were not used leave a part open.
     pub fn standing(&self) -> Option<Status> {
         let lacks = self.rejected.count > 0;
-        self.status().map(|status| if status == Status::Done && lacks { Status::Partial } else { status })
+        self.status().map(|status| match status {
+            Status::Done | Status::Partial if self.unused_file.is_some() => Status::Failed,
+            Status::Done if lacks => Status::Partial,
+            status => status,
+        })
     }
 
     /// A time as the job's people read it.
     pub fn local_time(&self, at: Timestamp) -> String {
         clock_time(at, &self.time_zone)
+    }
+}
+
+/// Why a job stands worse than its last run ended: what no run that reads nothing mends.
+fn lingering(state: &JobState, unused_file: Option<&str>) -> Option<Reason> {
+    let status = state.last.as_ref()?.status;
+    let lacks = usize::try_from(state.rejected.count).unwrap_or(usize::MAX);
+    match unused_file {
+        // The run that refused it says why.
+        Some(_) if status == Status::Failed => None,
+        Some(name) => Some(Reason::from(format!(
+            "nothing of {name} was used, which is in failed/ with a report: drop it once more, mended"
+        ))),
+        None if status == Status::Done && lacks > 0 => {
+            Some(ReasonKind::Rejected.because(format!(
+                "{} not used",
+                counted(lacks, "row of the last file is", "rows of the last file are")
+            )))
+        }
+        None => None,
     }
 }
 

@@ -11,7 +11,7 @@ use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::{Job, Needs};
 use crate::operator::{self, KeysOf};
-use crate::reconcile::{self, PendingApproval};
+use crate::reconcile;
 use crate::record::{JobName, Key};
 
 const APPROVE: Decision = Decision { done: "approved", decide: operator::approve, takes_back: false };
@@ -21,9 +21,9 @@ pub(crate) async fn approve(ui: &Ui, host: &Backend, args: &ApproveArgs) -> Resu
     if args.server {
         return believe(ui, host, args.decide.job.as_deref()).await;
     }
-    let (job, is_missing) = decide(ui, host, &args.decide, &APPROVE).await?;
+    let (job, has_grace) = decide(ui, host, &args.decide, &APPROVE).await?;
     release(ui, host, &job);
-    if is_missing && !ui.json {
+    if has_grace && !ui.json {
         ui.note(format!(
             "who is missing leaves once the grace is over; `rosterd reject {job} KEY` takes it back until then"
         ));
@@ -56,7 +56,7 @@ async fn believe(ui: &Ui, host: &Backend, job: Option<&str>) -> Result<Exit, Fai
     Ok(Exit::Done)
 }
 
-/// Decides, and says about what. Returns the job, and whether anyone is among it who is missing and has a grace.
+/// Decides, and says about what. Returns the job, and whether anyone is among it who leaves only when a grace is over.
 async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision) -> Result<(JobName, bool), Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let store = host.store(&config).await?;
@@ -84,6 +84,7 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
     if left > 0 && !ui.json {
         ui.note(format!("{left} more {} a decision", if left == 1 { "waits for" } else { "wait for" }));
     }
-    let is_missing = |(key, held): (&Key, &PendingApproval)| held.reason.is_of_missing() && done.contains(key);
-    Ok((job.name.clone(), held.iter().flatten().any(is_missing)))
+    let mut changes = job.parts().zip(&held).flat_map(|(part, held)| held.iter().map(move |change| (part, change)));
+    let has_grace = changes.any(|(part, (key, change))| change.has_grace(part) && done.contains(key));
+    Ok((job.name.clone(), has_grace))
 }

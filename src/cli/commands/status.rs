@@ -130,6 +130,7 @@ fn document(view: &JobView) -> serde_json::Value {
     "missing": view.missing,
         "oldest_leaver": view.oldest_leaver,
         "overdue": view.overdue.as_deref(),
+        "unused_file": view.unused_file,
         "inbox": view.inbox.as_ref().map(|inbox| match inbox {
             Ok(files) => json!({"waiting": files}),
             Err(error) => json!({"error": error}),

@@ -80,6 +80,24 @@ fn a_change_is_notified_once_and_a_recovery_once() {
 }
 
 #[test]
+fn a_job_whose_last_file_was_refused_is_not_well_again_before_a_file_is_used() {
+    let unused = |hour, status, file: Option<&str>| {
+        let mut job = job("staff", status, &[]);
+        job.unused_file = file.map(str::to_owned);
+        snapshot(hour, [job])
+    };
+    let told = notices([
+        unused(0, Status::Failed, Some("a.xls")),
+        unused(1, Status::Done, Some("a.xls")),
+        unused(2, Status::Held, Some("a.xls")),
+        unused(3, Status::Partial, Some("a.xls")),
+        unused(4, Status::Done, None),
+    ]);
+    let kinds = [NoticeKind::Failed, NoticeKind::Held, NoticeKind::Failed, NoticeKind::Recovered];
+    assert_eq!(told, [vec![kinds[0]], vec![], vec![kinds[1]], vec![kinds[2]], vec![kinds[3]]]);
+}
+
+#[test]
 fn two_jobs_don_t_mix() {
     let both = |hour, one, other| snapshot(hour, [job("one", one, &[]), job("other", other, &[])]);
     let told = notices([

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
-use crate::config::Mode;
+use crate::config::{Job, Mode};
 use crate::plan::{self, Decided, Guarded, Held, HoldReason, Judged, Outline, RemoteDigest, Verdict, Writes};
 use crate::queue::{self, Undo};
 use crate::reconcile::model::error::Error;
@@ -330,6 +330,11 @@ impl PendingApproval {
     /// Whether its person would leave.
     pub(crate) fn leaves(&self) -> bool {
         self.action == Some(Action::Delete) || self.change.as_ref().is_some_and(DesiredState::leaves)
+    }
+
+    /// Whether its person leaves, once that is approved, only when a grace is over: who is missing does.
+    pub(crate) fn has_grace(&self, job: &Job) -> bool {
+        self.leaves() && self.reason.is_of_missing() && job.leavers.has_grace()
     }
 
     /// The same without a key in what it says, if it names it.

@@ -258,8 +258,16 @@ mod tests {
         let now: Zoned = "2026-03-02T10:00[UTC]".parse().unwrap();
         let note = |due: Option<&str>, is_held| {
             let (since, due) = (now.timestamp(), due.map(|due| due.parse().unwrap()));
-            let missing =
-                Missing { people: 2, of: 9, target: Target::Staff, since, due, removed: true, too_many: false };
+            let missing = Missing {
+                people: 2,
+                of: 9,
+                target: Target::Staff,
+                since,
+                due,
+                stay: 0,
+                removed: true,
+                too_many: false,
+            };
             missing_note(&missing, is_held, &now, Language::En)
         };
         let (before, at, after) = ("2026-03-02T09:59:59Z", "2026-03-02T10:00:00Z", "2026-03-02T10:00:01Z");

@@ -228,12 +228,8 @@ impl LeaverDetector<'_> {
 
     /// A person who is missing from the read, and the time from which they are removed.
     fn missed(&self, Leaver { key, known, entity }: &Leaver, since: Timestamp) -> Missed {
-        let stays = match self.job.leavers.action {
-            LeaverAction::Keep => true,
-            LeaverAction::Update => false,
-            LeaverAction::Delete => self.is_protected(key, known, entity),
-        };
-        let due = since.checked_add(self.job.leavers.grace).ok().filter(|_| !stays);
+        let stays = self.job.leavers.action == LeaverAction::Delete && self.is_protected(key, known, entity);
+        let due = self.job.leavers.grace_ends(since).filter(|_| !stays);
         Missed { key: key.clone(), id: known.id, since, due }
     }
 

@@ -26,7 +26,7 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_state::JobState;
-use crate::reconcile::model::missing_people::{Missed, Missing};
+use crate::reconcile::model::missing_people::{Missed, Missing, staying};
 use crate::reconcile::restored_state;
 use crate::record::Key;
 use crate::snapshot::Index;
@@ -44,7 +44,8 @@ impl Missing {
         let due = missed.iter().filter_map(|one| one.due).min();
         let people = missed.len() as u64;
         let too_many = judged.held.is_some() || judged.note.is_some();
-        Some(Self { people, of: known, target, since, due, removed: action == LeaverAction::Delete, too_many })
+        let (stay, removed) = (staying(missed), action == LeaverAction::Delete);
+        Some(Self { people, of: known, target, since, due, stay, removed, too_many })
     }
 }
 

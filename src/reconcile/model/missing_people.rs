@@ -34,6 +34,9 @@ pub struct Missing {
     /// When the first grace ends; none where all of them stay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Timestamp>,
+    /// How many of them stay all the same: protected, or their removal was rejected.
+    #[serde(default)]
+    pub stay: u64,
     /// Whether they are removed then; else they are changed.
     pub removed: bool,
     /// Whether they are more than `max_missing` allows, not counting those that a person decided on.
@@ -45,7 +48,7 @@ impl Missing {
     pub(crate) fn still(self, missed: &[Missed]) -> Option<Self> {
         let since = missed.iter().map(|one| one.since).min()?;
         let (people, due) = (missed.len() as u64, missed.iter().filter_map(|one| one.due).min());
-        Some(Self { people, of: self.of - (self.people - people), since, due, ..self })
+        Some(Self { people, of: self.of - (self.people - people), since, due, stay: staying(missed), ..self })
     }
 
     /// The same in words, with times in the job's zone.
@@ -58,6 +61,16 @@ impl Missing {
             Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
         };
         let Self { people, of, target, .. } = self;
-        format!("{people} of {of} {} since {}; {then}", target.plural(), time(self.since))
+        let stay = match self.stay {
+            stay if stay == 0 || self.due.is_none() => String::new(),
+            1 => ", but 1 who stays".to_owned(),
+            stay => format!(", but {stay} who stay"),
+        };
+        format!("{people} of {of} {} since {}; {then}{stay}", target.plural(), time(self.since))
     }
+}
+
+/// How many of them nothing removes or changes.
+pub(crate) fn staying(missed: &[Missed]) -> u64 {
+    missed.iter().filter(|one| one.due.is_none()).count() as u64
 }

@@ -8,7 +8,7 @@ use super::browser::{Answer, Browser};
 use super::{JOB, Pages, RULE};
 use crate::monitoring::browser::{browser, examine};
 use crate::support::daemon::eventually;
-use crate::support::people;
+use crate::support::{Config, people};
 
 /// Decides on what a page shows.
 pub(super) fn decide(browser: &mut Browser, page: &Answer, action: &str, keys: &[&str]) -> Answer {
@@ -280,6 +280,39 @@ fn a_consent_is_void_once_something_else_is_held() {
     decide(&mut bo, &page, "reject", &[]).expect(200);
     eventually("nothing is held", || pages.held() == 0);
     assert_eq!(pages.world.staff().len(), 0);
+}
+
+#[test]
+fn a_page_says_of_a_grace_only_where_someone_waits_for_its_end() {
+    let pages = Pages::of("", RULE, |config| {
+        let job = config.job.replace(JOB, "");
+        let rest = config
+            .rest
+            .replace("\"0s\"", "\"72h\"")
+            .replace("max_missing = \"off\"", "max_missing = 3\nmax_updates = 3");
+        Config { job, rest, ..config }
+    });
+    pages.world.sync_of(people(1..41)).expect(0);
+    pages.world.sync_of(people(1..31).replacen("Clerk", "Baker", 9)).expect(4);
+    let pages = pages.up();
+    let mut browser = pages.logged_in("ana", &["hr"]);
+    let page = browser.get("/held/staff").expect(200);
+    let approved = decide(&mut browser, &page, "approve", &["P00001"]).expect(200).body;
+    assert!(approved.contains("1 change released") && !approved.contains("grace"), "{approved}");
+    let page = browser.get("/held/staff").expect(200);
+    let approved = decide(&mut browser, &page, "approve", &["P00031"]).expect(200).body;
+    let takes_back = "`rosterd reject staff KEY` takes it back";
+    assert!(approved.contains("leaves once the grace is over") && approved.contains(takes_back), "{approved}");
+    pages.world.run(&["pause", "staff"]).expect(0);
+    let story = browser.get("/person/staff?key=P00031").expect(200).body;
+    for part in [
+        "; the grace ends ",
+        "leave once the grace is over",
+        "`rosterd reject staff P00031`",
+        "Nothing is sent: paused",
+    ] {
+        assert!(story.contains(part), "{part}: {story}");
+    }
 }
 
 #[test]

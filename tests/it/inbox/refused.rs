@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use super::{Inbox, LEAVE_AT_ONCE, inbox_of, reason_has, three, world};
 use crate::support::daemon::eventually;
+use crate::support::looked::Served;
 use crate::support::{Config, HEADER, World, people};
 
 #[test]
@@ -38,6 +39,39 @@ fn a_file_that_does_not_fit_goes_to_failed_with_what_to_do() {
         world.sync().expect(0);
         world.expect_people(1..9);
     }
+}
+
+#[test]
+fn a_job_is_not_well_after_a_refused_file_before_one_is_used_whatever_runs_are_done() {
+    let world = world("", LEAVE_AT_ONCE);
+    let inbox = Inbox(&world);
+    let looks = |code: i32, unused: Option<&str>| {
+        let (shown, json) = (world.run(&["status"]).expect(code), world.run(&["status", "--json"]).expect(code));
+        assert_eq!(json.json()["jobs"][0]["unused_file"], serde_json::json!(unused));
+        let says = format!("nothing of {} was used", unused.unwrap_or("any file"));
+        let (_, _, metrics) = Served::of(&world).get("/metrics");
+        let metric = format!("rosterd_job_last_file_unused{{job=\"staff\"}} {}\n", u8::from(unused.is_some()));
+        assert!(metrics.contains(&metric), "{metrics}");
+        shown.out.contains(&says)
+    };
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    assert!(!looks(0, None));
+    inbox.drop("b.xls", "PK\u{3}\u{4}");
+    world.sync().expect(1);
+    for _ in 0..2 {
+        world.sync().expect(0);
+        assert!(looks(1, Some("b.xls")));
+    }
+    inbox.drop("c.csv", people(1..10));
+    world.sync().expect(0);
+    assert!(!looks(0, None));
+    // Who drops the last good file again says that nothing is missing.
+    inbox.drop("notes.txt", "hello");
+    world.sync().expect(1);
+    inbox.drop("c.csv", people(1..10));
+    world.sync().expect(0);
+    assert!(!looks(0, None));
 }
 
 #[test]
