@@ -17,6 +17,7 @@ use crate::clock::Clock;
 use crate::config::{Approvals, Config};
 use crate::fault::chain;
 use crate::record::JobName;
+use crate::status::Unserved;
 use crate::store::{self, Relay};
 
 /// How often it is tried again.
@@ -50,6 +51,7 @@ impl Engine for Lent {
 pub(super) async fn serve(engine: Arc<DaemonState>) {
     let mut events = engine.events();
     loop {
+        engine.serves_decisions(None);
         let config = engine.setup().config;
         let serves = async {
             match &config.approvals {
@@ -74,7 +76,6 @@ pub(super) async fn serve(engine: Arc<DaemonState>) {
 }
 
 async fn serve_these(engine: &Arc<DaemonState>, approvals: &Approvals) {
-    let mut is_told = false;
     loop {
         // Until it is served no more.
         let held = engine.shared().claims.take(&engine.owner(), vec![approvals_of(&approvals.login)]);
@@ -86,12 +87,16 @@ async fn serve_these(engine: &Arc<DaemonState>, approvals: &Approvals) {
             Ok(server) => {
                 let (url, place) = (approvals.url.as_str(), server.place());
                 tracing::info!(url, place, "people decide at {url}, which is answered on {place}");
+                if engine.no_decisions().is_some() {
+                    engine.serves_decisions(None);
+                    engine.publish(Event::Page);
+                }
                 let _shown = engine.shows_pages(server.handed());
                 return server.serve().await;
             }
-            Err(reason) if !is_told => {
+            Err(reason) if engine.no_decisions().is_none() => {
                 tracing::error!(reason, "the daemon works without the pages for decisions, and tries again: {reason}");
-                is_told = true;
+                engine.serves_decisions(Some(Unserved { since: engine.clock().now(), reason }));
             }
             Err(_) => {}
         }

@@ -133,8 +133,8 @@ async fn gather(engine: &Arc<DaemonState>) -> Result<Snapshot, Lost> {
         let snapshot = Snapshot::of(remembered, &setup.config, Around { budget, at, is_full, seen });
         let unheard = NoticeStore::open(&setup.config.state.home).unheard();
         let process = Process { started: Some(engine.started()), ..snapshot.process };
-        let (refused, unserved) = (engine.counters().refused(), engine.unserved());
-        Snapshot { unheard, refused, unserved, process, ..snapshot }
+        let (refused, unserved, no_decisions) = (engine.counters().refused(), engine.unserved(), engine.no_decisions());
+        Snapshot { unheard, refused, unserved, no_decisions, process, ..snapshot }
     });
     work.await.map_err(|_| Lost::BrokenOff)
 }

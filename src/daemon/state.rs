@@ -112,6 +112,7 @@ pub struct DaemonState {
     stopping: CancelHandle,
     counters: Arc<Counters>,
     unserved: Mutex<Option<Unserved>>,
+    no_decisions: Mutex<Option<Unserved>>,
     /// The pages for decisions, while they are served.
     pages: Arc<Mutex<Option<HandedPages>>>,
     started: Timestamp,
@@ -163,6 +164,7 @@ impl DaemonState {
             stopping: CancelHandle::new(0),
             counters: Arc::default(),
             unserved: Mutex::default(),
+            no_decisions: Mutex::default(),
             pages: Arc::default(),
             turned: Mutex::new(Instant::now()),
             said: Mutex::default(),
@@ -262,6 +264,15 @@ impl DaemonState {
 
     pub(super) fn serves_page(&self, unserved: Option<Unserved>) {
         *self.unserved.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
+    }
+
+    /// Why the pages for decisions are not served, where they should be.
+    pub fn no_decisions(&self) -> Option<Unserved> {
+        self.no_decisions.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(super) fn serves_decisions(&self, unserved: Option<Unserved>) {
+        *self.no_decisions.lock().unwrap_or_else(PoisonError::into_inner) = unserved;
     }
 
     /// The pages for decisions, while they are served.

@@ -30,6 +30,7 @@ pub struct NotifiedState {
     #[serde(skip_serializing_if = "Option::is_none")]
     config_refused: Option<u64>,
     no_page: bool,
+    no_decisions: bool,
     /// Why nothing works at all, where that is so.
     #[serde(skip_serializing_if = "Option::is_none")]
     down: Option<Down>,
@@ -115,8 +116,9 @@ pub(super) fn decide_up(told: &NotifiedState, at: Timestamp) -> (NotifiedState, 
 pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<Notice>) {
     let mut notices = Vec::new();
     let config_refused = snapshot.refused.as_ref().map(|refused| xxh3_64(refused.reason.as_bytes()));
-    let no_page = snapshot.unserved.is_some();
-    let mut next = NotifiedState { disk_full: snapshot.is_full, config_refused, no_page, ..NotifiedState::default() };
+    let (no_page, no_decisions) = (snapshot.unserved.is_some(), snapshot.no_decisions.is_some());
+    let disk_full = snapshot.is_full;
+    let mut next = NotifiedState { disk_full, config_refused, no_page, no_decisions, ..NotifiedState::default() };
     if told.down.as_ref().is_some_and(|down| down.any_told) {
         notices.push(notice(snapshot, None, NoticeKind::Recovered, "rosterd works again".to_owned()));
     }
@@ -139,21 +141,30 @@ pub fn decide(told: &NotifiedState, snapshot: &Snapshot) -> (NotifiedState, Vec<
         }
         _ => {}
     }
-    match &snapshot.unserved {
-        Some(unserved) if !told.no_page => {
-            let text = "rosterd works without its status page, metrics and health, and tries again".to_owned();
-            let reasons = listed(std::iter::once(&unserved.reason));
-            notices.push(Notice { reasons, ..notice(snapshot, None, NoticeKind::NoPage, text) });
+    for (page, was_told, kind, gone, back) in [
+        (
+            &snapshot.unserved,
+            told.no_page,
+            NoticeKind::NoPage,
+            "rosterd works without its status page, metrics and health, and tries again",
+            "rosterd's status page is served again",
+        ),
+        (
+            &snapshot.no_decisions,
+            told.no_decisions,
+            NoticeKind::NoDecisions,
+            "rosterd works without the pages for decisions, and tries again: no one can decide there",
+            "rosterd's pages for decisions are served again",
+        ),
+    ] {
+        match page {
+            Some(unserved) if !was_told => {
+                let reasons = listed(std::iter::once(&unserved.reason));
+                notices.push(Notice { reasons, ..notice(snapshot, None, kind, gone.to_owned()) });
+            }
+            None if was_told => notices.push(notice(snapshot, None, NoticeKind::Recovered, back.to_owned())),
+            _ => {}
         }
-        None if told.no_page => {
-            notices.push(notice(
-                snapshot,
-                None,
-                NoticeKind::Recovered,
-                "rosterd's status page is served again".to_owned(),
-            ));
-        }
-        _ => {}
     }
     let nothing = Job::default();
     for job in &snapshot.jobs {

@@ -29,6 +29,8 @@ pub enum NoticeKind {
     ConfigRefused,
     /// The status page can't be served.
     NoPage,
+    /// The pages for decisions can't be served.
+    NoDecisions,
     /// Nothing works: the daemon can't start, or can't read its state.
     Down,
     /// All is well again.
@@ -96,6 +98,7 @@ impl NoticeKind {
             Self::DiskFull => "disk_full",
             Self::ConfigRefused => "config_refused",
             Self::NoPage => "no_page",
+            Self::NoDecisions => "no_decisions",
             Self::Down => "down",
             Self::Recovered => "recovered",
             Self::Digest => "digest",
@@ -139,6 +142,9 @@ impl Notice {
                 "`rosterd check` names every mistake; `rosterd reload` takes the mended file".to_owned()
             }
             NoticeKind::NoPage => "`rosterd status` works meanwhile; see [status] listen".to_owned(),
+            NoticeKind::NoDecisions => {
+                "`rosterd approve` and `rosterd reject` work meanwhile; see [approvals] listen and socket".to_owned()
+            }
             NoticeKind::Down => "`journalctl -u rosterd` says more; `rosterd status` names what helps".to_owned(),
             NoticeKind::Held
             | NoticeKind::Missing

@@ -41,7 +41,7 @@ pub struct HeldChange {
     pub key: Key,
     /// What would be done; none where there is something to mend.
     pub action: Option<Action>,
-    /// Whether someone who is gone is removed, or changed for that.
+    /// Whether someone who is gone is removed, or changed for that. A membership that ends takes no one away.
     pub leaves: bool,
     /// Whether they do only when a grace is over.
     pub has_grace: bool,
@@ -123,6 +123,9 @@ impl HeldSet {
         for change in &self.changes {
             match change.action {
                 None => {}
+                Some(action @ (Action::Create | Action::Delete)) if change.target == Target::Membership => {
+                    summary.add_membership(action == Action::Create);
+                }
                 Some(_) if change.leaves => summary.add_leaver(""),
                 Some(Action::Create) => summary.add_create(),
                 Some(Action::Update | Action::Delete) => {
@@ -158,7 +161,7 @@ impl HeldChange {
             target,
             key,
             action: held.action,
-            leaves: held.leaves(),
+            leaves: held.leaves() && target != Target::Membership,
             has_grace: held.has_grace(part),
             name,
             reason: held.reason.to_string(),

@@ -20,6 +20,9 @@ pub struct ChangeSummary {
     created: u64,
     updated: u64,
     left: u64,
+    /// Memberships that begin, and that end: who goes to another organization is one of each, and no leaver.
+    begun: u64,
+    ended: u64,
     /// Of updates of people who stay.
     fields: BTreeMap<String, MovedField>,
     /// Of those who leave.
@@ -65,9 +68,14 @@ impl ChangeSummary {
         self.created += 1;
     }
 
+    /// Counts a membership that begins, or that ends.
+    pub fn add_membership(&mut self, begins: bool) {
+        if begins { self.begun += 1 } else { self.ended += 1 }
+    }
+
     /// How many changes were counted.
     pub fn len(&self) -> u64 {
-        self.created + self.updated + self.left
+        self.created + self.updated + self.left + self.begun + self.ended
     }
 
     /// Whether none was.
@@ -87,6 +95,14 @@ impl ChangeSummary {
         }
         if self.created > 0 {
             lines.push(format!("{} to come", thousands(self.created)));
+        }
+        for (count, what) in [(self.ended, "to end"), (self.begun, "to begin")] {
+            let what = |many| format!("{} {many} {what}", thousands(count));
+            match count {
+                0 => {}
+                1 => lines.push(what("membership")),
+                _ => lines.push(what("memberships")),
+            }
         }
         if self.updated > 0 {
             let mut fields: Vec<(&String, &MovedField)> = self.fields.iter().collect();
@@ -184,6 +200,16 @@ mod tests {
             ]
         );
         assert!(summary.lines(|_| false)[2].starts_with("991 to change: title of 990, "));
+    }
+
+    #[test]
+    fn who_goes_to_another_organization_is_no_leaver() {
+        let mut summary = ChangeSummary::default();
+        [true, false, false].into_iter().for_each(|begins| summary.add_membership(begins));
+        assert_eq!(
+            (summary.len(), summary.lines(|_| true)),
+            (3, vec!["2 memberships to end".to_owned(), "1 membership to begin".to_owned()])
+        );
     }
 
     #[test]

@@ -249,7 +249,12 @@ fn alerts(snapshot: &Snapshot) -> Vec<Alert> {
         since: when(place.since),
         help: help::notices(),
     });
-    full.into_iter().chain(refused).chain(unheard).collect()
+    let no_decisions = snapshot.no_decisions.as_ref().map(|pages| Alert {
+        text: format!("The pages for decisions are not served: {}. It is tried again", redact(&pages.reason)),
+        since: when(pages.since),
+        help: None,
+    });
+    full.into_iter().chain(refused).chain(no_decisions).chain(unheard).collect()
 }
 
 /// How a job is, and in which word.

@@ -36,6 +36,8 @@ pub struct Snapshot {
     pub refused: Option<Refused>,
     /// Why this page itself is not served, where it should be.
     pub unserved: Option<Unserved>,
+    /// Why the pages for decisions are not served, where they should be.
+    pub no_decisions: Option<Unserved>,
     /// Who shows it.
     pub process: Process,
 }
@@ -92,7 +94,7 @@ impl SourceFamily {
     }
 }
 
-/// A status page that can't be served.
+/// A page, or pages, that can't be served.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unserved {
     /// Since when.
@@ -260,7 +262,17 @@ impl Snapshot {
             instance: Instance::of(&config.source_path).map(|instance| instance.to_string()),
             started: None,
         };
-        Self { at, jobs, budget, is_full, unheard: Vec::new(), refused: None, unserved: None, process }
+        Self {
+            at,
+            jobs,
+            budget,
+            is_full,
+            unheard: Vec::new(),
+            refused: None,
+            unserved: None,
+            no_decisions: None,
+            process,
+        }
     }
 }
 

@@ -332,6 +332,9 @@ fn overview(ui: &Ui, plan: &JobPlan, detail: Detail) -> Result<(), spool::Error>
     let mut summary = ChangeSummary::default();
     for (outline, _) in changes(plan) {
         match outline.action {
+            Action::Create | Action::Delete if plan.target == Target::Membership => {
+                summary.add_membership(outline.action == Action::Create);
+            }
             Action::Create => summary.add_create(),
             Action::Update | Action::Delete => summary.add(&plan.spill.change(outline)?),
         }

@@ -23,10 +23,11 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let snapshot = gathered(host, &config).await?;
     let health = Health::of(&snapshot);
     let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
-    let (refused, unserved) = match host {
-        Backend::Here(_) => (None, None),
-        Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved()),
+    let (refused, unserved, no_decisions) = match host {
+        Backend::Here(_) => (None, None, None),
+        Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved(), lent.engine.no_decisions()),
     };
+    let page = |page: &Option<Unserved>| page.as_ref().map(|page| json!({"since": page.since, "reason": page.reason}));
     let unheard = NoticeStore::open(&config.state.home).unheard();
     if ui.json {
         ui.document(&json!({
@@ -40,7 +41,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
             "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
             "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
                 "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
-            "unserved": unserved.as_ref().map(|page| json!({"since": page.since, "reason": page.reason})),
+            "unserved": page(&unserved),
+            "no_decisions": page(&no_decisions),
         }));
     } else {
         lines(ui, &config, &views);
@@ -52,11 +54,11 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
             let text = format!("the new configuration was refused {at:.0}, and the one before is in force: {reason}");
             ui.line(ui.paint(Paint::Red, &sanitize(&text)));
         }
-        if let Some(Unserved { since, reason }) = &unserved {
-            ui.line(ui.paint(
-                Paint::Red,
-                &sanitize(&format!("no status page since {since:.0}: {reason}; it is tried again")),
-            ));
+        for (what, page) in [("status page", &unserved), ("pages for decisions", &no_decisions)] {
+            if let Some(Unserved { since, reason }) = page {
+                let text = format!("no {what} since {since:.0}: {reason}; it is tried again");
+                ui.line(ui.paint(Paint::Red, &sanitize(&text)));
+            }
         }
         for UnreachableChannel { channel, since, reason, waiting } in &unheard {
             let waits = match waiting {

@@ -33,7 +33,17 @@ fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let budget = Budget { used: 0, limit: 100, blocked_until: None, finish: None };
     let jobs = jobs.into_iter().collect();
     let process = Process::default();
-    Snapshot { at: at(hour), jobs, budget, is_full: false, unheard: Vec::new(), refused: None, unserved: None, process }
+    Snapshot {
+        at: at(hour),
+        jobs,
+        budget,
+        is_full: false,
+        unheard: Vec::new(),
+        refused: None,
+        unserved: None,
+        no_decisions: None,
+        process,
+    }
 }
 
 /// Looks at one state after the other, and returns the kinds of the notices at each.
@@ -55,14 +65,17 @@ fn of(states: &[Status]) -> Vec<Vec<NoticeKind>> {
 
 #[test]
 fn a_status_page_that_is_not_served_is_notified_once_and_so_is_its_return() {
-    let page = |hour: i64, reason: Option<&str>| {
-        let unserved = reason.map(|reason| crate::status::Unserved { since: at(0), reason: reason.to_owned() });
-        Snapshot { unserved, ..snapshot(hour, []) }
-    };
-    assert_eq!(
-        notices([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
-        [vec![], vec![NoticeKind::NoPage], vec![], vec![NoticeKind::Recovered], vec![]]
-    );
+    for (kind, of_decisions) in [(NoticeKind::NoPage, false), (NoticeKind::NoDecisions, true)] {
+        let page = |hour: i64, reason: Option<&str>| {
+            let taken = reason.map(|reason| crate::status::Unserved { since: at(0), reason: reason.to_owned() });
+            let (unserved, no_decisions) = if of_decisions { (None, taken) } else { (taken, None) };
+            Snapshot { unserved, no_decisions, ..snapshot(hour, []) }
+        };
+        assert_eq!(
+            notices([page(0, None), page(1, Some("taken")), page(2, Some("taken")), page(3, None), page(4, None)]),
+            [vec![], vec![kind], vec![], vec![NoticeKind::Recovered], vec![]]
+        );
+    }
 }
 
 #[test]

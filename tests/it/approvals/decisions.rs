@@ -1,12 +1,14 @@
 //! What is shown and decided.
 
 use std::fs;
+use std::net::TcpListener;
 
 use serde_json::json;
 
 use super::browser::{Answer, Browser};
 use super::{JOB, Pages, RULE};
 use crate::monitoring::browser::{browser, examine};
+use crate::monitoring::notices::Listener;
 use crate::support::daemon::eventually;
 use crate::support::{Config, people};
 
@@ -313,6 +315,30 @@ fn a_page_says_of_a_grace_only_where_someone_waits_for_its_end() {
     ] {
         assert!(story.contains(part), "{part}: {story}");
     }
+}
+
+#[test]
+fn that_no_one_can_decide_on_a_page_is_notified_and_shown_until_they_can() {
+    let web = Listener::start(Listener::http);
+    let notify = format!("[notify]\nwebhook = \"http://{}/hook\"\n", web.address);
+    let pages = Pages::of("", RULE, |config| Config { rest: config.rest + &notify, ..config });
+    let taken = TcpListener::bind(("127.0.0.1", pages.port)).unwrap();
+    let daemon = pages.world.daemon();
+    let mut told = String::new();
+    let mut hears = |what: &str, words: &str| {
+        eventually(what, || {
+            told.extend(web.heard());
+            told.contains(words)
+        });
+    };
+    hears("it is told", "\"no_decisions\"");
+    let status = pages.world.run(&["status", "--json"]).json();
+    assert!(status["no_decisions"]["reason"].is_string() && status["unserved"].is_null(), "{status}");
+    assert!(pages.world.run(&["status"]).out.contains("no pages for decisions since "));
+    drop(taken);
+    hears("that they are back is told", "pages for decisions are served again");
+    assert!(pages.world.run(&["status", "--json"]).json()["no_decisions"].is_null());
+    assert!(daemon.stop().success());
 }
 
 #[test]
