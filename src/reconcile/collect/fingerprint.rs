@@ -6,6 +6,7 @@ use crate::config::Job;
 use crate::lookup::Lookup;
 use crate::mapping::Mapping;
 use crate::plan::OnDrift;
+use crate::source::Source;
 
 /// Fingerprint of everything that decides whether an unchanged row needs nothing: it is part of each row's digest.
 pub(crate) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
@@ -28,22 +29,34 @@ pub(crate) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
 /// Fingerprint of everything by which a job changes people although the source stayed the same: if it differs from the
 /// last run's, all changes of the run are held first (law 7).
 pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
-    let selection = match job.source.selection() {
+    let selection = match asked(&job.source) {
         none if none.is_empty() => none,
         text => format!(" {:032x}", xxh3_128(text.as_bytes())),
     };
     let second = |lookup: &Lookup| {
-        let file = lookup.source.file().map(|file| format!("{}\n{:?}", file.shown().display(), file.sheet));
-        let text = format!(
-            "{}\n{}\n{}{}",
-            lookup.name,
-            lookup.source.kind(),
-            lookup.source.selection(),
-            file.unwrap_or_default()
-        );
+        let (source, place) = (&lookup.source, place_of(&lookup.source));
+        let text = format!("{}\n{}\n{}\n{place}", lookup.name, source.kind(), asked(source));
         format!(" {:032x}", xxh3_128(text.as_bytes()))
     };
     let lookups: String = job.lookups.iter().filter(|own| mapping.names_lookup(&own.name)).map(second).collect();
     let seeds = job.seed_only.iter().map(|field| format!(" -{field}"));
     format!("{:032x} {}{}{selection}{lookups}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
+}
+
+/// Fingerprint of where the files of a job lie: another one may show other people, though it is meant to show the same. Only who is
+/// missing since then is held.
+pub(crate) fn of_place(job: &Job) -> String {
+    let place = job.inbox.as_ref().map_or_else(|| place_of(&job.source), |inbox| inbox.dir.display().to_string());
+    if place.is_empty() { place } else { format!("{:032x}", xxh3_128(place.as_bytes())) }
+}
+
+/// What a source is asked for: another sheet shows other people, as another address, base or filter does.
+fn asked(source: &Source) -> String {
+    let sheet = source.file().and_then(|file| file.sheet.as_deref()).unwrap_or_default();
+    format!("{}{sheet}", source.selection())
+}
+
+/// The file of a source, where it is one of this machine.
+fn place_of(source: &Source) -> String {
+    source.file().map(|file| file.shown().display().to_string()).unwrap_or_default()
 }

@@ -316,6 +316,7 @@ impl Commit<'_> {
             } else if state.mapping.is_empty() {
                 state.mapping = UNMAPPED.to_owned();
             }
+            updates.place.iter().for_each(|place| state.place.clone_from(place));
             state.protects.clone_from(&updates.protects);
             state.copies = updates.copies.unwrap_or(state.copies);
             state.copies_read = updates.copies_read.unwrap_or(state.copies_read);
@@ -362,12 +363,16 @@ impl Commit<'_> {
         Ok(())
     }
 
-    /// The records of a job of changes that waited for another one and are on their way no more: they are done.
+    /// The records of a job of changes that waited for another one, or for what no one decides, and are on their way no more: they are
+    /// done, or a row that can't be used has ended what waited.
     fn moot_waits(&self) -> Result<BTreeSet<Key>, Error> {
         let mut waited = Vec::new();
         if self.job.mode == Mode::Changes {
+            let is_spoilt = |key: &Key| self.plan.updates.there.get(key) == Some(&RowIs::Rejected);
             held::HELD.each(self.store, &self.job.name, |key, held| {
-                waited.extend(held.reason.awaits_another().then_some(key));
+                let reason = &held.reason;
+                let is_ended = held.action.is_none() && reason.is_found_again() && is_spoilt(&key);
+                waited.extend((reason.awaits_another() || is_ended).then_some(key));
             })?;
         }
         let open = queue::of(self.store, &self.job.name, &waited)?;

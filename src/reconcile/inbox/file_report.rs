@@ -47,7 +47,10 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         _ => lines(report, known),
     };
     let language = hr_report.language;
-    let missing = report.missing.as_ref().filter(|_| verdict != Verdict::NotUsed);
+    let has = |kind: ReasonKind| report.reasons.iter().any(|reason| reason.kind == kind);
+    // A read that proves no one absent says nothing new of those who were missing before.
+    let says_who = verdict != Verdict::NotUsed && !has(ReasonKind::Incomplete);
+    let missing = report.missing.as_ref().filter(|_| says_who);
     let is_held = report.missed.iter().any(|one| report.held.iter().any(|(key, _)| *key == one.key));
     let while_missing = missing.map(|missing| {
         let note = missing_note(missing, is_held, &hr_report.at, language);
@@ -61,7 +64,6 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     let waiting: BTreeSet<&str> = waiting.filter_map(|line| line.key.as_deref()).collect();
     let all_listed = report.held.iter().all(|(key, _)| waiting.contains(key.as_str()));
     let is_said = |kind: ReasonKind| is_listed(kind) || (kind == ReasonKind::Held && all_listed);
-    let has = |kind: ReasonKind| report.reasons.iter().any(|reason| reason.kind == kind);
     let note = report.details.note.as_ref();
     let says_all = note.is_some_and(FileNote::says_all);
     let reasons = report.reasons.iter().filter(|reason| !says_all && !is_said(reason.kind));
@@ -84,7 +86,7 @@ fn missing_note(missing: &Missing, is_held: bool, now: &Zoned, language: Languag
     let (people, of, since) = (missing.people, missing.of, time(missing.since));
     match missing.due {
         None => FileNote::MissingStay { people, of, since },
-        Some(due) if due <= now.timestamp() && is_held => FileNote::MissingHeld { people, of, since },
+        Some(_) if is_held => FileNote::MissingHeld { people, of, since },
         Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
         Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
     }
@@ -273,13 +275,13 @@ mod tests {
         let (before, at, after) = ("2026-03-02T09:59:59Z", "2026-03-02T10:00:00Z", "2026-03-02T10:00:01Z");
         for is_held in [false, true] {
             assert!(matches!(note(None, is_held), FileNote::MissingStay { people: 2, of: 9, .. }));
-            assert!(matches!(note(Some(after), is_held), FileNote::MissingUntil { people: 2, of: 9, .. }));
-            for due in [before, at] {
+            for due in [before, at, after] {
                 let note = note(Some(due), is_held);
-                let fits = if is_held {
-                    matches!(note, FileNote::MissingHeld { .. })
-                } else {
-                    matches!(note, FileNote::MissingDue { .. })
+                let fits = match note {
+                    FileNote::MissingHeld { .. } => is_held,
+                    FileNote::MissingUntil { people: 2, of: 9, .. } => !is_held && due == after,
+                    FileNote::MissingDue { .. } => !is_held && due != after,
+                    _ => false,
                 };
                 assert!(fits, "{due} {is_held}: {note:?}");
             }

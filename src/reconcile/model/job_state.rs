@@ -38,6 +38,9 @@ pub struct JobState {
     /// What is remembered of the lookups, by name.
     #[serde(default)]
     pub(crate) lookups: BTreeMap<String, LookupState>,
+    /// Fingerprint of where the files of the job lay that were read.
+    #[serde(default)]
+    pub(crate) place: String,
     /// How many copies of the state that were laid back a run has seen and marked the people they are older than.
     #[serde(default)]
     pub(crate) copies: u64,

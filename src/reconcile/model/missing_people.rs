@@ -57,6 +57,7 @@ impl Missing {
         let fate = if self.removed { "removed" } else { "changed" };
         let then = match self.due {
             None => "they stay at the service".to_owned(),
+            Some(_) if self.too_many => "they stay until that is decided".to_owned(),
             Some(due) if due <= now => format!("due to be {fate}"),
             Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
         };

@@ -195,7 +195,11 @@ impl<'a> Inputs<'a> {
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;
-        let limit = missing_limit::judge(&detector, &leavers, known, self.has_other_mapping()?, verdicts)?;
+        let is_changed = self.has_other_mapping()? || self.has_other_place();
+        let limit = missing_limit::judge(&detector, &leavers, known, is_changed, verdicts)?;
+        let shows_all = job.mode == Mode::Changes || (self.is_complete(attendance) && self.says_who_leaves());
+        let none_waits = limit.since_change.is_empty() && limit.held.is_none();
+        let place_settled = !self.has_other_place() || (shows_all && none_waits);
         if self.is_whole() && !self.is_complete(attendance) {
             detector.missed_before(&attendance.missed, &mut leavers)?;
         }
@@ -227,7 +231,7 @@ impl<'a> Inputs<'a> {
             // A file of changes says of each pair by itself what ends.
             Mode::Changes => leavers.ended.values().cloned().collect(),
         };
-        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately })
+        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately, place_settled })
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -320,7 +324,8 @@ impl<'a> Inputs<'a> {
         let reads_anew = self.reads_anew();
         let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
             judgement;
-        let Leaving { leavers, transfers, limit, missing, base, .. } = leaving;
+        let Leaving { leavers, transfers, limit, missing, base, place_settled, .. } = leaving;
+        let place = place_settled.then(|| self.place.clone());
         let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
         let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
         let stated = self.rows.left.keys().cloned().collect();
@@ -373,6 +378,7 @@ impl<'a> Inputs<'a> {
             unfinished,
             updates: StateUpdates {
                 mapping_settled,
+                place,
                 copies: Some(copies),
                 copies_read: reads_anew.then_some(copies),
                 settled: classified.settled,

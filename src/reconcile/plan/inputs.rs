@@ -55,6 +55,8 @@ pub(super) struct Inputs<'a> {
     /// Those, and the ones that it sets in leavers.
     pub(super) written: Vec<Field>,
     pub(super) fingerprint: String,
+    /// Where its files lie.
+    pub(super) place: String,
     /// By field: the lookup of which nothing is known in this read.
     pub(super) withheld: BTreeMap<String, String>,
     /// What the run says of them.
@@ -122,7 +124,22 @@ impl<'a> Inputs<'a> {
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        Ok(Self { part, state, index, mapped, written, fingerprint, withheld, lost, spill, rows, lag, decisions })
+        let place = fingerprint::of_place(job);
+        Ok(Self {
+            part,
+            state,
+            index,
+            mapped,
+            written,
+            fingerprint,
+            place,
+            withheld,
+            lost,
+            spill,
+            rows,
+            lag,
+            decisions,
+        })
     }
 
     pub(super) fn job(&self) -> &'a Job {

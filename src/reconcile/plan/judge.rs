@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::inputs::Inputs;
 use super::segments;
 use crate::config::Mode;
-use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, guard};
+use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Verdict, guard};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::correlate::classify::Classified;
@@ -30,8 +30,11 @@ use crate::snapshot::SyncedRecord;
 use crate::source::inbox::Reads;
 
 /// What a run says whose mapping is another one.
-const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, account, tenant, groups, base, filter) \
-     changed since its last run";
+const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, sheet, account, tenant, \
+     groups, base, filter) changed since its last run";
+/// What a run says that holds who is missing from another place.
+const PLACE_CHANGED: &str =
+    "the job reads another file or folder than before, and who is missing since then waits for a decision";
 /// Why a person stays although an entry of a directory, or a user of a tenant, says that they are gone.
 const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
                               account still read who it is? approve it if they are gone";
@@ -48,6 +51,8 @@ pub(super) struct Leaving {
     pub(super) base: Base,
     /// Those who left in the last 24 hours.
     pub(super) lately: Vec<RowMetadata>,
+    /// Whether the place of the files is the one to compare the next with: not before it was decided on who is missing since.
+    pub(super) place_settled: bool,
 }
 
 /// What became of all changes under the limits.
@@ -84,7 +89,10 @@ impl Inputs<'_> {
         }
         in_force.append(&mut leaving.limit.decided);
         let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
-        let (mapping_settled, copies, notes) = (true, <_>::default(), Vec::new());
+        let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
+        leaving.place_settled &= !waits;
+        let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
+        let (mapping_settled, copies) = (true, <_>::default());
         let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
         self.suspect(&mut judgement)?;
         let guarded = &mut judgement.guarded;
@@ -116,15 +124,42 @@ impl Inputs<'_> {
             guarded.hold_leavers(&leaving.limit.due, &reason);
             guarded.held.extend(self.hold(changes, &reason)?);
         }
-        // They wait with all that the change of the job alters.
-        for change in std::mem::take(&mut leaving.limit.since_change) {
-            guarded.go.push(self.spill.put(change)?);
+        let since_change = std::mem::take(&mut leaving.limit.since_change);
+        if self.has_other_mapping()? {
+            // They wait with all that the change of the job alters.
+            for change in since_change {
+                guarded.go.push(self.spill.put(change)?);
+            }
+        } else {
+            let due = self.due_since_change(&guarded, leaving)?;
+            let reason = HoldReason::MappingChanged { people: since_change.len() + due.len() };
+            guarded.hold(|change| due.contains(&change.key).then(|| reason.clone()));
+            guarded.held.extend(self.hold(since_change, &reason)?);
         }
         guarded.held.extend(doubtful.held);
         guarded.go.extend(released);
         guarded.go.extend(doubtful.go);
         guarded.rejected.extend(doubtful.rejected);
         Ok(guarded)
+    }
+
+    /// Who is due to leave and is missing since the files of the job lie elsewhere, as far as no one decided on it.
+    fn due_since_change(&self, guarded: &Guarded<Outline>, leaving: &Leaving) -> Result<BTreeSet<Key>, Error> {
+        let mut due = BTreeSet::new();
+        if !self.has_other_place() {
+            return Ok(due);
+        }
+        for change in guarded.go.iter().filter(|change| change.leaves()) {
+            let key = &change.key;
+            let is_decided = self.decisions.verdicts.get(key) == Some(&Verdict::Approved(change.wish()));
+            let is_missed = leaving.leavers.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
+            let was_missed = self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).gone);
+            let was_held = HELD.get(self.store(), &self.job().name, key)?.is_some();
+            if is_missed && !is_decided && (!was_missed || was_held) {
+                due.insert(key.clone());
+            }
+        }
+        Ok(due)
     }
 
     /// Takes out of `changes` what earlier files of changes said and what only a decision releases.
@@ -163,9 +198,7 @@ impl Inputs<'_> {
         if self.has_other_mapping()? {
             let altered = guarded.go.iter().filter(|change| !change.is_approved()).count() + guarded.held.len();
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
-            // A read that says of no one that they leave does not show who the mapping would remove.
-            let reads = job.inbox.as_ref().map(|inbox| inbox.reads).unwrap_or_default();
-            *mapping_settled = altered == 0 && reads == Reads::Last;
+            *mapping_settled = altered == 0 && self.says_who_leaves();
             notes.push(MAPPING_CHANGED.to_owned());
         }
         let found = self.rows.copies;
@@ -201,6 +234,16 @@ impl Inputs<'_> {
             return Ok(!JobState::load(self.store(), &name.root())?.mapping.is_empty());
         }
         Ok(!before.is_empty() && *before != self.fingerprint)
+    }
+
+    /// Whether the files of the job lie elsewhere than before.
+    pub(super) fn has_other_place(&self) -> bool {
+        !self.state.place.is_empty() && self.state.place != self.place
+    }
+
+    /// Whether what is read shows who leaves: a file before the last one does not, nor do rows that wait.
+    pub(super) fn says_who_leaves(&self) -> bool {
+        self.job().inbox.as_ref().is_none_or(|inbox| inbox.reads == Reads::Last)
     }
 
     /// Who leaves by what was read before the state was laid back for the last time, of `copies`: a file of everybody that is read

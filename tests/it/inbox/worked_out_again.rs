@@ -244,6 +244,27 @@ fn law_1_a_last_day_that_a_bad_row_took_back_counts_once_the_same_row_says_it_ag
 }
 
 #[test]
+fn who_waits_on_site_and_then_has_a_bad_row_stays_and_nothing_is_held_of_them() {
+    for gone in ["gone,,", "Clerk,,2027-02-27"] {
+        let mut staff = Staff::new("include = \"{{ title != 'gone' }}\"\n", "");
+        staff.reads(&row(1, "Clerk,,"));
+        let id = staff.world.held_as(1).unwrap()["id"].as_i64().unwrap();
+        let is_at = |place: &str| serde_json::json!({"onsite_status": place});
+        staff.world.service().edit("staff", id, is_at("onsite"));
+        staff.reads(&(row(1, gone) + &row(2, "4,,")));
+        assert!(staff.world.run(&["plan"]).out.contains("on site"), "{gone}");
+        staff.reads(&(row(1, "Clerk,5/3,") + &row(2, "5,,")));
+        let status = staff.world.run(&["status", "--json"]).json();
+        assert_eq!(status["jobs"][0]["held"], 0, "{gone}: the row took it back");
+        staff.world.service().edit("staff", id, is_at("offsite"));
+        staff.after(2);
+        assert_eq!(staff.title().as_deref(), Some("Clerk"), "{gone}");
+        staff.reads(&row(1, gone));
+        assert_eq!(staff.title(), None, "{gone}");
+    }
+}
+
+#[test]
 fn what_the_service_lacks_is_looked_at_again_beside_a_next_contract() {
     let mut staff = Staff::new("", "");
     staff.world.reconfigure(|config| config.map("location = \"{{ title | replace('A', '') }}\"\n"));

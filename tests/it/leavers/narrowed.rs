@@ -115,6 +115,58 @@ fn law_7_who_is_missed_since_a_job_changed_waits_for_a_person_though_their_grace
 }
 
 #[test]
+fn law_7_who_is_missed_since_a_job_reads_another_file_or_folder_waits_and_everything_else_goes_on() {
+    let leavers = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n";
+    for path in ["other.csv", "inbox"] {
+        for (decision, left) in [("approve", 38), ("reject", 39), ("none", 39)] {
+            let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+            let mut world = World::at(&clock, Config::rest(leavers));
+            let held = |world: &World| world.sync_at(&clock).counts.held;
+            world.csv(people(1..41));
+            held(&world);
+            // The grace of one begins before the change.
+            world.csv(people(1..40));
+            assert_eq!(held(&world), 0);
+            std::fs::create_dir(world.dir().join("inbox")).unwrap();
+            world.reconfigure(|config| Config { path: path.into(), ..config });
+            let file = if path == "inbox" { "inbox/a.csv" } else { path };
+            world.put(file, (people(2..40) + &row(41, "Clerk")).as_bytes());
+            assert_eq!(held(&world), 1, "{path}");
+            assert_eq!(world.staff().len(), 41, "{path}: who is new comes");
+            // A complete read later, they wait still.
+            let again = people(2..40) + &row(41, "Boss");
+            world.put(if path == "inbox" { "inbox/b.csv" } else { path }, again.as_bytes());
+            assert_eq!(held(&world), 1, "{path}");
+            if decision != "none" {
+                world.run(&[decision, "staff", "P00001"]).expect(0);
+                assert_eq!(held(&world), 0, "{path} {decision}");
+            }
+            clock.advance(SignedDuration::from_hours(25));
+            held(&world);
+            assert_eq!(world.staff().len(), left + 1, "{path} {decision}");
+        }
+    }
+}
+
+#[test]
+fn law_7_who_is_missed_since_a_job_reads_another_file_waits_though_there_is_no_grace() {
+    let mut world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
+    world.reconfigure(|config| Config { path: "other.csv".into(), ..config });
+    world.put("other.csv", people(2..10).as_bytes());
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    }
+    world.run(&["approve", "staff", "P00001"]).expect(0);
+    world.sync();
+    assert_eq!(world.staff().len(), 9);
+    world.run(&["approve", "staff"]);
+    world.sync().expect(0);
+    // From then on it is a job like any other.
+    world.put("other.csv", people(3..10).as_bytes());
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
 fn law_7_fault_105_a_filter_that_drops_half_of_the_people_is_held() {
     let world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     world.configure(Config::rest(LEAVE_AT_ONCE).job("include = \"{{ email < 'person5' }}\"\n"));
