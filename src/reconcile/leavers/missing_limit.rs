@@ -28,8 +28,9 @@ use crate::reconcile::model::job_fields::{leaver_set, protection};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::{Missed, Missing, staying};
 use crate::reconcile::restored_state;
-use crate::record::Key;
+use crate::record::{JobName, Key};
 use crate::snapshot::Index;
+use crate::store::{self, Store};
 
 impl Missing {
     /// The report on people who are missing from a read; `None` if no one is.
@@ -81,8 +82,7 @@ pub(crate) fn judge(
     let Some(allowed) = detector.job.limits.missing.allows(known).filter(|allowed| people > *allowed) else {
         let due: BTreeSet<&Key> = departed.changes.iter().map(|change| &change.key).collect();
         for Missed { key, .. } in open.filter(|one| is_changed && !is_kept && !due.contains(&one.key)) {
-            let was_missed = detector.index.by_key(key.as_str()).is_some_and(|at| detector.index.entry(at).gone);
-            if !was_missed || HELD.get(detector.store, &detector.job.name, key)?.is_some() {
+            if is_since_change(detector.store, &detector.job.name, detector.index, key)? {
                 judged.since_change.extend(detector.fate(key)?);
             }
         }
@@ -103,6 +103,12 @@ pub(crate) fn judge(
     judged.due.retain(|key| !judged.decided.contains(key) && is_missed(key));
     judged.held = Some((changes, HoldReason::MaxMissing(what)));
     Ok(judged)
+}
+
+/// Whether someone who is missing from the read of a changed job was not missed before, or is held since.
+pub(crate) fn is_since_change(store: &Store, job: &JobName, index: &Index, key: &Key) -> Result<bool, store::Error> {
+    let was_missed = index.by_key(key.as_str()).is_some_and(|at| index.entry(at).gone);
+    Ok(!was_missed || HELD.get(store, job, key)?.is_some())
 }
 
 /// The keys that a person decided on already.

@@ -19,7 +19,7 @@ use crate::reconcile::correlate::classify::Classified;
 use crate::reconcile::leavers::detect::Leavers;
 use crate::reconcile::leavers::job_limit;
 use crate::reconcile::leavers::job_transfers::JobTransfers;
-use crate::reconcile::leavers::missing_limit::LimitResult;
+use crate::reconcile::leavers::missing_limit::{LimitResult, is_since_change};
 use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
@@ -153,9 +153,7 @@ impl Inputs<'_> {
             let key = &change.key;
             let is_decided = self.decisions.verdicts.get(key) == Some(&Verdict::Approved(change.wish()));
             let is_missed = leaving.leavers.missed.binary_search_by(|one| one.key.cmp(key)).is_ok();
-            let was_missed = self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).gone);
-            let was_held = HELD.get(self.store(), &self.job().name, key)?.is_some();
-            if is_missed && !is_decided && (!was_missed || was_held) {
+            if is_missed && !is_decided && is_since_change(self.store(), &self.job().name, &self.index, key)? {
                 due.insert(key.clone());
             }
         }
