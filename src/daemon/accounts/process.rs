@@ -5,6 +5,8 @@
 //! - The watchdog is fed while the loop of every account turns. An account all of whose work hangs counts only where no
 //!   other one works: to end the process for it would end them all.
 
+mod upkeep;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use super::account::{self, Entered, Entrance, Entry, Identity, Offer, RunningAcc
 use super::claims::socket_of;
 use super::folder::{Accounts, AccountsFolder, FolderError};
 use super::pool::{self, FIRST_LOOK, Pool, accounts_of, moved};
-use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, reasons, summary};
+use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, reasons};
 use super::serve_error::ServeError;
 use super::shared::{Reload, Shared};
 use super::unstarted::{Receivers, shown_of, words_of};
@@ -28,24 +30,19 @@ use crate::clock::Clock;
 use crate::config::{self, Config, Instance, environment};
 use crate::daemon::control::{Behind, Commands, Stopped};
 use crate::daemon::monitors::{StandbyView, StoppedView};
-use crate::daemon::scheduler::SLEEP_MAX;
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::signals::{SignalAction, Wishes};
-use crate::daemon::state::{DaemonState, LoopEvent, Said};
+use crate::daemon::state::{DaemonState, LoopEvent};
 use crate::daemon::systemd::Manager;
 use crate::fault::chain;
-use crate::record::{JobName, reveal};
+use crate::record::reveal;
 use crate::status::ShownAccount;
 use crate::store::{Membership, Workers};
 
 /// Accounts that begin, reload or end at the same time.
 const AT_ONCE: usize = 4;
-/// How often it is looked which stores are to be closed.
-const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// Accounts of a database that begin between two looks at its workers: those that come meanwhile get their share.
 const CLAIMS_MAX: usize = 100;
-/// How soon a sign of life that could not be given is tried again.
-const DUE_MIN: Duration = Duration::from_millis(100);
 
 /// Runs the accounts until the process is asked to end.
 ///
@@ -567,49 +564,5 @@ impl Process {
             SeatState::Runs(engine) => Some(engine),
             _ => None,
         })
-    }
-
-    /// Tells the service manager how things are, and that all is alive.
-    fn say(&mut self) {
-        let engines: Vec<Arc<DaemonState>> = self.running().cloned().collect();
-        let said: Vec<Said> = engines.iter().map(|engine| engine.said()).collect();
-        let text = match (&self.folder, &said[..]) {
-            (None, [only]) => only.summary.clone(),
-            (None, _) => return,
-            (Some(_), said) => summary(&self.seats, said),
-        };
-        self.manager.status(&text);
-        let turn = engines.iter().all(|engine| engine.is_alive());
-        if turn && (said.is_empty() || said.iter().any(|said| said.hung.is_empty())) {
-            self.manager.ping();
-        } else if self.manager.watchdog_due_in() == Some(Duration::ZERO) {
-            let jobs: Vec<&str> = said.iter().flat_map(|said| &said.hung).map(JobName::as_str).collect();
-            let jobs = jobs.join(", ");
-            tracing::error!(jobs, "runs show no sign of life, so the service manager will restart the daemon: {jobs}");
-        }
-    }
-
-    fn sleep(&self) -> Duration {
-        let longest = if self.folder.is_some() { LOOK_EVERY } else { SLEEP_MAX };
-        // One that is due already is not given: the accounts hang.
-        let due = self.manager.watchdog_due_in().map_or(longest, |due| due.max(DUE_MIN));
-        longest.min(due)
-    }
-
-    /// Closes the stores that were asked for longest ago, as far as there are more than may stay open.
-    fn close_stores(&mut self) {
-        let mut open: Vec<_> =
-            self.running().filter_map(|engine| Some((engine.store_open_since()?, Arc::clone(engine)))).collect();
-        let more = open.len().saturating_sub(self.shared.open_stores_max);
-        if more == 0 {
-            return;
-        }
-        let Ok(turn) = Arc::clone(&self.closing).try_acquire_owned() else { return };
-        open.sort_by_key(|(since, _)| *since);
-        let engines: Vec<Arc<DaemonState>> = open.into_iter().take(more).map(|(_, engine)| engine).collect();
-        tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            engines.iter().for_each(|engine| engine.span().in_scope(|| engine.rest_store()));
-        });
     }
 }
