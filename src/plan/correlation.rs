@@ -27,6 +27,8 @@ pub enum Correlation {
         by: SmolStr,
         /// What the service holds.
         entity: Entity,
+        /// What was confirmed under the key that it had in this job before, where it had one.
+        earlier: Option<Box<SyncedRecord>>,
     },
     /// The service has none.
     New,
@@ -41,6 +43,8 @@ pub enum Correlation {
         reason: HoldReason,
         /// What the service holds.
         entity: Entity,
+        /// What was confirmed under the key that it had in this job before, where it had one.
+        earlier: Option<Box<SyncedRecord>>,
     },
     /// It can't be said.
     Unclear(Unclear),

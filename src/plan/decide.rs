@@ -44,10 +44,13 @@ pub enum Decision {
 pub fn decide(subject: Subject, correlation: Correlation, rules: Rules<'_>) -> Decision {
     match correlation {
         Correlation::Mine { known, entity } => {
-            let drifted = rules.drifted(&subject.record.fields, &known, &entity);
-            synced(subject, &entity, Some(Before { known: &known, drifted: &drifted }), rules)
+            let before = Before { is_of_this_key: true, ..Before::of(&known, &subject, &entity, rules) };
+            synced(subject, &entity, Some(&before), rules)
         }
-        Correlation::Matched { entity, .. } => synced(subject, &entity, None, rules),
+        Correlation::Matched { entity, earlier, .. } => {
+            let before = earlier.as_deref().map(|known| Before::of(known, &subject, &entity, rules));
+            synced(subject, &entity, before.as_ref(), rules)
+        }
         Correlation::Borrowed { entity } => {
             let remember = SyncedRecord { borrowed: true, ..SyncedRecord::of(entity.id, entity.created) };
             Decision::Settled { remember: Some(remember) }
@@ -60,37 +63,43 @@ pub fn decide(subject: Subject, correlation: Correlation, rules: Rules<'_>) -> D
             change: unclear.may_be_new().then(|| subject.create()),
             other: None,
         }),
-        Correlation::Doubtful { reason, entity } => {
+        Correlation::Doubtful { reason, entity, earlier } => {
             let rejected = HoldReason::NotThis { one: rules.target.noun().to_owned(), id: entity.id };
             let new = Held::change(subject.clone().create(), &rejected);
-            let deltas = deltas(&subject.record, &entity, None, rules);
-            let held = Held::change(subject.update(entity.id, deltas, rules), &reason);
+            let before = earlier.as_deref().map(|known| Before::of(known, &subject, &entity, rules));
+            let deltas = deltas(&subject.record, &entity, before.as_ref(), rules);
+            let held = Held::change(subject.update(entity.id, deltas, before.as_ref(), rules), &reason);
             Decision::Held(Held { other: Some(Box::new(new)), ..held })
         }
     }
 }
 
 /// What is known of a record, and which of its fields keep edits made at the service.
-#[derive(Clone, Copy)]
 struct Before<'a> {
     known: &'a SyncedRecord,
-    drifted: &'a [&'a str],
+    drifted: Vec<&'a str>,
+    /// Whether it is known under the key of the record, and not under one that its person had before.
+    is_of_this_key: bool,
+}
+
+impl<'a> Before<'a> {
+    /// What is known under an earlier key.
+    fn of(known: &'a SyncedRecord, subject: &Subject, entity: &Entity, rules: Rules<'a>) -> Self {
+        let drifted = rules.drifted(&subject.record.fields, known, entity);
+        Self { known, drifted, is_of_this_key: false }
+    }
 }
 
 /// What a record needs whose entity is there.
-fn synced(subject: Subject, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> Decision {
+fn synced(subject: Subject, entity: &Entity, before: Option<&Before<'_>>, rules: Rules<'_>) -> Decision {
     let deltas = deltas(&subject.record, entity, before, rules);
     let is_photo = deltas.len() == 1 && deltas.contains_key(Target::PHOTO);
     if !deltas.is_empty() && !is_photo {
-        let mut change = subject.update(entity.id, deltas, rules);
-        if before.is_some_and(|before| rules.on_drift != OnDrift::Overwrite && before.known.left.is_none()) {
-            // A field that is edited at the service before this is sent keeps that edit too.
-            change.wish.fields.retain(|field, _| change.fields.contains_key(field));
-        }
-        return Decision::Change(change);
+        return Decision::Change(subject.update(entity.id, deltas, before, rules));
     }
     let remember = remembered(&subject, entity, before, rules);
-    let remember = before.is_none_or(|before| remember != *before.known).then_some(remember);
+    let is_known = |before: &Before<'_>| before.is_of_this_key && remember == *before.known;
+    let remember = (!before.is_some_and(is_known)).then_some(remember);
     if deltas.is_empty() {
         return Decision::Settled { remember };
     }
@@ -101,14 +110,14 @@ fn synced(subject: Subject, entity: &Entity, before: Option<Before<'_>>, rules: 
     Decision::Photo { change: Change { fields: deltas, known: was_sent, ..change }, remember }
 }
 
-fn deltas(record: &Record, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> Deltas {
+fn deltas(record: &Record, entity: &Entity, before: Option<&Before<'_>>, rules: Rules<'_>) -> Deltas {
     rules
         .owned()
         .filter_map(|field| {
             let wanted = record.fields.get(&field.name)?;
             let value = entity.value(&field.name);
             let settled = match before {
-                Some(Before { known, drifted }) => {
+                Some(Before { known, drifted, .. }) => {
                     drifted.contains(&field.name.as_str()) || known.is_in_sync(&field.name, field.kind, wanted, value)
                 }
                 None => field.kind.same(wanted, value),
@@ -121,7 +130,7 @@ fn deltas(record: &Record, entity: &Entity, before: Option<Before<'_>>, rules: R
 
 /// What is remembered of a record whose entity needs nothing: what was wanted, and what the service changed it into
 /// where that differs. An edit made at the service does not count as such a change.
-fn remembered(subject: &Subject, entity: &Entity, before: Option<Before<'_>>, rules: Rules<'_>) -> SyncedRecord {
+fn remembered(subject: &Subject, entity: &Entity, before: Option<&Before<'_>>, rules: Rules<'_>) -> SyncedRecord {
     let fields = &subject.record.fields;
     let echo = rules
         .owned()
@@ -134,7 +143,7 @@ fn remembered(subject: &Subject, entity: &Entity, before: Option<Before<'_>>, ru
                 return Some((field.name.clone(), before.known.echo.get(name)?.clone()));
             }
             let value = match before {
-                Some(Before { known, drifted }) if drifted.contains(&name) => known.echo.get(name)?,
+                Some(Before { known, drifted, .. }) if drifted.contains(&name) => known.echo.get(name)?,
                 _ => entity.value(name),
             };
             (fields.get(name).unwrap_or(&Value::Empty) != value).then(|| (field.name.clone(), value.clone()))
@@ -161,8 +170,13 @@ impl Subject {
         self.change(Action::Create, None, fields)
     }
 
-    fn update(mut self, id: RemoteId, fields: Deltas, rules: Rules<'_>) -> Change {
-        let wanted = seedless(std::mem::take(&mut self.record.fields), rules);
+    fn update(mut self, id: RemoteId, fields: Deltas, before: Option<&Before<'_>>, rules: Rules<'_>) -> Change {
+        let mut wanted = seedless(std::mem::take(&mut self.record.fields), rules);
+        if rules.on_drift != OnDrift::Overwrite && before.is_none_or(|before| before.known.left.is_none()) {
+            // A field that is edited at the service before this is sent keeps that edit too. What is known of the rest makes no other
+            // wish of it: a decision on it counts after a rebuild, too.
+            wanted.retain(|field, _| fields.contains_key(field));
+        }
         Change { fields, known: true, ..self.change(Action::Update, Some(id), wanted) }
     }
 
@@ -239,7 +253,7 @@ mod tests {
         // The same remote text is a difference where another wish led to it.
         let other = [("email", "ana@example.com"), ("mobile", "+64 21 5"), ("name", "Ana   O'Hara")];
         assert_eq!(moved(Correlation::Mine { known: before, entity: holds.clone() }, &other), ["name"]);
-        assert_eq!(moved(Correlation::Matched { by: "email".into(), entity: holds }, &wanted), ["name"]);
+        assert_eq!(moved(Correlation::Matched { by: "email".into(), entity: holds, earlier: None }, &wanted), ["name"]);
     }
 
     #[test]

@@ -39,9 +39,10 @@ impl<'a> Rules<'a> {
         self.fields.iter().filter(move |field| !self.seed_only.contains(&field.name))
     }
 
-    /// The fields that were edited at the service and stay so. What a job sets for a missing person is no such edit.
+    /// The fields that were edited at the service and stay so. What a job sets for a missing person is no such edit, nor is what the
+    /// service still has in place of a value that could not be sent.
     pub fn drifted(self, wanted: &Values, known: &SyncedRecord, entity: &Entity) -> Vec<&'a str> {
-        if self.on_drift == OnDrift::Overwrite || known.left.is_some() {
+        if self.on_drift == OnDrift::Overwrite || known.left.is_some() || known.unsent {
             return Vec::new();
         }
         let drifted = |field: &&Field| {

@@ -57,7 +57,7 @@ fn law_6_a_new_record_that_may_be_a_known_person_is_held() {
         Unclear::Ambiguous { by: "email".into(), ids: vec![id()] },
         Unclear::Taken { by: "email".into(), id: id(), job: "other".into(), key: key(9) },
     ];
-    let doubtful = Correlation::Doubtful { reason: "it is".into(), entity };
+    let doubtful = Correlation::Doubtful { reason: "it is".into(), entity, earlier: None };
     for correlation in unclear.map(Correlation::Unclear).into_iter().chain([doubtful]) {
         let shown = format!("{correlation:?}");
         assert!(matches!(decided(1, correlation, OnDrift::Overwrite), Decision::Held(_)), "{shown}");

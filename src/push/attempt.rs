@@ -1,5 +1,6 @@
 //! Sends one change.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -470,13 +471,16 @@ pub(super) fn has_taken(fields: &[Field], wanted: &Values, name: &str, before: &
 }
 
 /// Whether two telephone numbers differ in what comes before the subscriber's digits only: the service puts a country code
-/// there.
+/// there. The last six digits tell lines apart; of a shorter number, all of them do.
 pub(super) fn rewritten(wanted: &Value, new: &Value) -> bool {
-    let last = |value: &Value| {
-        let digits = digits(value.as_text()?);
-        Some(digits[digits.len().checked_sub(6)?..].to_owned())
-    };
-    last(wanted).is_some_and(|wanted| Some(wanted) == last(new))
+    const TOLD_APART_BY: usize = 6;
+    const SHORTEST: usize = 3;
+    const CODES: RangeInclusive<usize> = 1..=3;
+    let (Some(wanted), Some(new)) = (wanted.as_text().map(digits), new.as_text().map(digits)) else { return false };
+    let own = &wanted[wanted.len().saturating_sub(TOLD_APART_BY)..];
+    let has_code =
+        wanted.len() >= TOLD_APART_BY || new.len().checked_sub(wanted.len()).is_some_and(|more| CODES.contains(&more));
+    own.len() >= SHORTEST && has_code && new.ends_with(own)
 }
 
 /// A text under which spellings that a service may change count as one.
@@ -577,6 +581,11 @@ mod tests {
             ("029 838 5771", "64 298385771", true),
             ("029 838 5771", "64 298385772", false),
             ("5771", "5771", false),
+            ("09 200", "64 9200", true),
+            ("200", "61 2 9200", false),
+            ("09 200", "64 9201", false),
+            ("64 9200", "09 200", false),
+            ("20", "64 20", false),
             ("", "64 298385771", false),
         ] {
             assert_eq!(rewritten(&Value::text(wanted), &Value::text(new)), expected, "{wanted} {new}");

@@ -94,7 +94,8 @@ impl Push<'_> {
 
     /// Puts on disk that the service refused a change for good.
     pub(super) fn park(&self, change: &mut Change, status: u16, words: &str) -> Result<Outcome, Error> {
-        change.state = State::Parked { status, words: words.to_owned() };
+        let photo = if change.only_photo().is_some() { "the photo: " } else { "" };
+        change.state = State::Parked { status, words: format!("{photo}{words}") };
         self.keep(change)?;
         Ok(Outcome::Parked)
     }
@@ -117,9 +118,15 @@ impl Push<'_> {
             Owner::release(&mut batch, self.store, &change.job, change.target, before.id)?;
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
+        let other = Owner::besides(self.store, change.target, after.id, (&change.job, &change.key))?;
+        let before = match (before.filter(|before| before.id == after.id), &other) {
+            // What is known of them under the key that they had in the same job still holds.
+            (None, Some(other)) if other.job == change.job => SyncedRecord::get(self.store, &other.job, &other.key)?,
+            (before, _) => before,
+        };
         let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, seen);
         let known = SyncedRecord { edits: if edited { known.edits + 1 } else { 0 }, ..known };
-        if let Some(other) = Owner::besides(self.store, change.target, after.id, (&change.job, &change.key))? {
+        if let Some(other) = other {
             // The person has a new key, or belonged to a job that is no more.
             SyncedRecord::remove(&mut batch, &other.job, &other.key);
             if other.job == change.job && change.target == Target::Contractor {
@@ -181,6 +188,7 @@ impl Push<'_> {
     fn was_edited(&self, change: &Change, known: &SyncedRecord, was: &Entity) -> bool {
         !change.wish.leaver
             && change.undo.is_none()
+            && !known.unsent
             && self.fields.iter().filter(|field| !self.seed_only.contains(&field.name)).any(|field| {
                 let wanted = change.wish.fields.get(&field.name);
                 let settled = |wanted| known.is_in_sync(&field.name, field.kind, wanted, was.value(&field.name));
@@ -214,7 +222,8 @@ impl Push<'_> {
             }
         }
         let marks = change.marks.clone();
-        SyncedRecord { created: after.created.clone(), gone: None, left: None, marks, overtaken: false, ..known }
+        let created = after.created.clone();
+        SyncedRecord { created, gone: None, left: None, marks, overtaken: false, unsent: false, ..known }
     }
 
     /// Puts on disk that the service no longer holds the entity of a leaver.
@@ -266,7 +275,10 @@ impl Push<'_> {
             // A record that was to have the entity from now on was not it before.
             let known = SyncedRecord::get(self.store, &change.job, &change.key)?;
             let mut known = known.unwrap_or_else(|| SyncedRecord::of(id, String::new()));
+            // It was not sent, so what the service made of an earlier wish says nothing of it.
+            known.echo.retain(|field, _| !change.wish.fields.contains_key(field));
             known.sent.extend(change.wish.fields.clone());
+            known.unsent = true;
             known.marks.clone_from(&change.marks);
             known.put(&mut batch, &change.job, &change.key);
         }

@@ -43,6 +43,9 @@ pub struct SyncedRecord {
     /// Whether the service held something newer when the state was found to be a copy that was laid back.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub overtaken: bool,
+    /// Whether `sent` holds what was wanted and could not be sent, since the service showed the entity no more.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unsent: bool,
 }
 
 /// That what `[job.leavers.set]` asks for was done to someone who is gone.
@@ -96,6 +99,7 @@ impl SyncedRecord {
             edits: 0,
             borrowed: false,
             overtaken: false,
+            unsent: false,
         }
     }
 

@@ -11,7 +11,9 @@ use super::fit::Fitting;
 use super::identity_change::People;
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
-use crate::plan::{Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Subject, Verdict, decide};
+use crate::plan::{
+    Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Rules, Subject, Verdict, decide,
+};
 use crate::queue::DECISIONS;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
@@ -58,6 +60,22 @@ pub(crate) struct Classified {
     pub(crate) photos_left: BTreeSet<Key>,
     /// Of organizations that another job owns: what this job would have otherwise, by that job and key.
     pub(crate) lent: BTreeMap<JobName, BTreeMap<Key, Vec<String>>>,
+}
+
+impl Classified {
+    /// Notes what stays at the service though the source says otherwise.
+    fn note_edits(&mut self, record: &Record, known: &SyncedRecord, entity: &Entity, rules: Rules<'_>) {
+        let drifted = match rules.on_drift {
+            OnDrift::Report => rules.drifted(&record.fields, known, entity),
+            OnDrift::Overwrite | OnDrift::Keep => Vec::new(),
+        };
+        if !drifted.is_empty() {
+            self.drift.insert(record.key.clone(), drifted.into_iter().map(str::to_owned).collect());
+        }
+        if known.has_stale_photo(&record.fields) {
+            self.photos_left.insert(record.key.clone());
+        }
+    }
 }
 
 /// Takes what is to be remembered of a candidate that needs nothing.
@@ -175,8 +193,8 @@ impl<'a> Classifier<'a> {
         let other = self.people.another_person((at, &valid.record), &correlation, self.context)?;
         let (correlation, other) = match (correlation, other) {
             // Their number may have been given to someone new, who has a key of their own.
-            (Correlation::Matched { entity, .. }, Some(reason @ HoldReason::AnotherPerson)) => {
-                (Correlation::Doubtful { reason, entity }, None)
+            (Correlation::Matched { entity, earlier, .. }, Some(reason @ HoldReason::AnotherPerson)) => {
+                (Correlation::Doubtful { reason, entity, earlier }, None)
             }
             found => found,
         };
@@ -235,7 +253,9 @@ impl<'a> Classifier<'a> {
                 match context.owner(known.id, &candidate.key)?.filter(|owner| context.borrows(owner)) {
                     Some(_) => Correlation::Borrowed { entity },
                     // Its owner is no more: it is this job's as if it were found now.
-                    None if known.borrowed => Correlation::Matched { by: context.job.match_on[0].clone(), entity },
+                    None if known.borrowed => {
+                        Correlation::Matched { by: context.job.match_on[0].clone(), entity, earlier: None }
+                    }
                     None => Correlation::Mine { known, entity },
                 }
             }
@@ -283,16 +303,18 @@ impl<'a> Classifier<'a> {
                 self.doubted.extend(named_by(&valid.record.fields).map(|named| (named, None)));
                 result.mistaken.extend(unclear.owner(context.job.name.as_str()).cloned());
             }
-            Correlation::Matched { by, entity } => {
+            Correlation::Matched { by, entity, earlier } => {
                 *result.matched_by.entry(by.to_string()).or_default() += 1;
                 result.matched.push(entity.id);
-                let owner = context.owner(entity.id, key)?;
-                result.rekeyed += u64::from(owner.is_some_and(|owner| owner.job == context.job.name));
+                result.rekeyed += u64::from(earlier.is_some());
                 if matches!(rules.target, Target::Contractor | Target::Organization) {
                     result.found.insert(key.clone(), entity.id);
                 }
                 if context.job.mapping.segment.is_some() {
                     result.matched_in.insert(key.clone(), valid.marks.segment.clone());
+                }
+                if let Some(known) = earlier {
+                    result.note_edits(&valid.record, known, entity, rules);
                 }
             }
             Correlation::Borrowed { entity } => {
@@ -307,16 +329,7 @@ impl<'a> Classifier<'a> {
                 }
             }
             Correlation::Mine { known, entity } => {
-                let drifted = match rules.on_drift {
-                    OnDrift::Report => rules.drifted(&valid.record.fields, known, entity),
-                    OnDrift::Overwrite | OnDrift::Keep => Vec::new(),
-                };
-                if !drifted.is_empty() {
-                    result.drift.insert(key.clone(), drifted.into_iter().map(str::to_owned).collect());
-                }
-                if known.has_stale_photo(&valid.record.fields) {
-                    result.photos_left.insert(key.clone());
-                }
+                result.note_edits(&valid.record, known, entity, rules);
             }
             Correlation::Vanished { .. } | Correlation::New => {}
         }

@@ -217,7 +217,9 @@ impl Correlator {
             return Ok(self.new_one(at, candidates));
         }
         let contradicted = contradicted(&self.match_on, &by, &record.fields, &entity);
-        if let Some(owner) = context.owner(id, &record.key)? {
+        let owner = context.owner(id, &record.key)?;
+        let earlier = context.earlier(owner.as_ref(), id)?;
+        if let Some(owner) = owner {
             let is_own = owner.job == context.job.name;
             let presence = if is_own { (context.presence)(&owner.key) } else { RowPresence::Seen };
             let is_weak = by == SHARED || contradicted.is_some();
@@ -225,12 +227,12 @@ impl Correlator {
             let is_open = is_own && presence == RowPresence::Unknown && context.job.reads_changes();
             // It joins the same two, of which one has another key now.
             if is_open && self.links {
-                return Ok(Correlation::Matched { by, entity });
+                return Ok(Correlation::Matched { by, entity, earlier });
             }
             if is_open && (!is_weak || is_named_alike(&entity, &record.fields)) {
                 let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
                 let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };
-                return Ok(Correlation::Doubtful { reason, entity });
+                return Ok(Correlation::Doubtful { reason, entity, earlier });
             }
             if is_own && presence != RowPresence::Absent && is_weak {
                 return Ok(Correlation::Unclear(Unclear::Shared {
@@ -247,15 +249,15 @@ impl Correlator {
             }
             if by == SHARED {
                 let reason = HoldReason::OnlyShared { field: by.to_string(), id, key: owner.key.to_string() };
-                return Ok(Correlation::Doubtful { reason, entity });
+                return Ok(Correlation::Doubtful { reason, entity, earlier });
             }
         }
         if let Some(field) = contradicted {
             let (one, other) = (context.mirror.target().noun().to_owned(), field.to_owned());
             let reason = HoldReason::Contradicted { field: by.to_string(), one, id, other };
-            return Ok(Correlation::Doubtful { reason, entity });
+            return Ok(Correlation::Doubtful { reason, entity, earlier });
         }
-        Ok(Correlation::Matched { by, entity })
+        Ok(Correlation::Matched { by, entity, earlier })
     }
 
     fn new_one(&self, at: usize, candidates: &[Candidate]) -> Correlation {
@@ -362,6 +364,17 @@ impl CorrelationContext<'_> {
         }
         let is_free = owner.offers_to(self.store)?.as_ref() == Some(&self.job.name) || self.is_of_own_member(id)?;
         Ok(Some(owner).filter(|_| !is_free))
+    }
+
+    /// What was confirmed of an entity under the key of its owner, where that is one of this job.
+    pub(crate) fn earlier(
+        &self,
+        owner: Option<&Owner>,
+        id: RemoteId,
+    ) -> Result<Option<Box<SyncedRecord>>, store::Error> {
+        let Some(owner) = owner.filter(|owner| owner.job == self.job.name) else { return Ok(None) };
+        let known = SyncedRecord::get(self.store, &owner.job, &owner.key)?;
+        Ok(known.filter(|known| known.id == id && !known.borrowed).map(Box::new))
     }
 
     /// Whether an entity is a membership of someone who belongs to this job by now: it came with them.

@@ -148,7 +148,9 @@ impl SameName {
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(None) };
         let one = context.mirror.target().noun().to_owned();
-        Ok(Some(match context.owner(id, &record.key)? {
+        let owner = context.owner(id, &record.key)?;
+        let earlier = context.earlier(owner.as_ref(), id)?;
+        Ok(Some(match owner {
             Some(owner) if owner.job != context.job.name => {
                 Correlation::Unclear(Unclear::Taken { by: BY.into(), id, job: owner.job.to_string(), key: owner.key })
             }
@@ -156,7 +158,7 @@ impl SameName {
                 let seen = (context.presence)(&owner.key) == RowPresence::Seen;
                 Correlation::Unclear(Unclear::Shared { by: BY.into(), key: owner.key, seen })
             }
-            _ => Correlation::Doubtful { reason: HoldReason::SameNameAndEmail { one, id }, entity },
+            _ => Correlation::Doubtful { reason: HoldReason::SameNameAndEmail { one, id }, entity, earlier },
         }))
     }
 
@@ -193,14 +195,19 @@ impl SameName {
                 id: entity.id,
                 key: first.key.to_string(),
             };
-            return Ok(Correlation::Doubtful { reason, entity });
+            let earlier = context.known(&first.key)?.filter(|known| known.id == first.id).map(Box::new);
+            return Ok(Correlation::Doubtful { reason, entity, earlier });
         }
         if let Some(id) = self.doubts.get(&candidate.key)
             && context.owner(*id, &candidate.key)?.is_none()
             && let Some(entity) = context.mirror.get(context.store, *id)?
         {
             let one = context.mirror.target().noun().to_owned();
-            return Ok(Correlation::Doubtful { reason: HoldReason::EarlierMatch { one, id: *id }, entity });
+            return Ok(Correlation::Doubtful {
+                reason: HoldReason::EarlierMatch { one, id: *id },
+                entity,
+                earlier: None,
+            });
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(Correlation::New);

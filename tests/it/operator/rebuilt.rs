@@ -180,3 +180,30 @@ fn without_a_store_there_is_nothing_to_drop() {
     world.csv(people(1..3));
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
 }
+
+#[test]
+fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
+    for on_drift in ["overwrite", "keep", "report"] {
+        let world = World::synced(
+            Config::rest("[job.guard]\nmax_updates = 4\n").job(&format!("on_drift = \"{on_drift}\"\n")),
+            40,
+        );
+        let other = |wrong: std::ops::Range<usize>| {
+            (1..41).fold(crate::support::HEADER.to_owned(), |file, at| {
+                file + &row(at, if wrong.contains(&at) { "Boss" } else { "Clerk" })
+            })
+        };
+        world.csv(other(1..7));
+        world.sync().expect(4);
+        world.run(&["reject", "staff"]).expect(0);
+        world.csv(other(1..3));
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{on_drift}");
+        let told = world.run(&["rebuild", "--json"]).expect(0).json();
+        assert!(told["kept_rejections"].as_u64() >= Some(2), "{told}");
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert_eq!(ran.writes(), (0, 0, 0), "{on_drift}: {ran:?}");
+        }
+        assert!(world.staff().iter().all(|one| one["title"] == "Clerk"), "{on_drift}");
+    }
+}

@@ -72,3 +72,18 @@ fn law_8_a_further_email_that_is_none_keeps_no_contractor_out() {
     assert_eq!(ran.writes(), (3, 0, 0), "{ran:?}");
     assert!(ran.reason().contains("1 value could not be used"), "{ran:?}");
 }
+
+#[test]
+fn law_4_a_short_number_that_the_service_rewrites_is_taken_after_a_lost_state() {
+    let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\nphone = \"{{ title }}\"\n".to_owned();
+    let job = Config::default().job.replace(", \"email\"", "");
+    let world =
+        World::with(Options { normalize: true, ..Options::default() }, Config { job, map, ..Config::default() });
+    world.csv(people(0..3).replace("Clerk", "09 200"));
+    world.sync().expect(0);
+    assert!(world.staff()[0]["phone"].as_str().unwrap().ends_with("9200"), "{}", world.staff()[0]);
+    world.lose_state();
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.job()["parked"], 0, "{ran:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}

@@ -103,6 +103,52 @@ fn a_kept_edit_stays_until_the_sources_own_value_changes() {
     }
 }
 
+/// The key is in the column of titles, and the title is their name.
+fn keyed_by_title(match_on: &str, on_drift: &str) -> World {
+    let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\nemployee_id = \"{{ employee_no }}\"\n\
+               title = \"{{ name }}\"\n"
+        .to_owned();
+    let job = format!("key = \"{{{{ title }}}}\"\nmatch_on = [\"{match_on}\"]\non_drift = \"{on_drift}\"\n");
+    World::of(Config { job, map, ..Config::default() })
+}
+
+#[test]
+fn law_9_a_kept_edit_stays_where_its_person_gets_another_key() {
+    let of = |first: &str| (2..6).fold(HEADER.to_owned() + first, |text, one| text + &row(one, &format!("K{one}")));
+    let (before, after) = (of(&row(1, "K1")), of(&row(1, "K77")));
+    for on_drift in ["keep", "report"] {
+        let is_named = |ran: &Ran| ran.ended().2.contains("on_drift: 1 person was edited at the service (K77: title)");
+        for (rekeyed, updates, email) in
+            [(after.clone(), 0, "person1@example.com"), (after.replace("person1@", "ana@"), 1, "ana@example.com")]
+        {
+            let world = keyed_by_title("employee_id", on_drift);
+            world.sync_of(&before).expect(0);
+            edit(&world, 1, json!({"title": "Edited"}));
+            let ran = world.sync_of(rekeyed).expect(0);
+            assert_eq!(ran.writes(), (0, updates, 0), "{on_drift}: {ran:?}");
+            for _ in 0..2 {
+                assert_eq!((field(&world, 1, "title"), field(&world, 1, "email")), ("Edited".into(), email.into()));
+                let ran = world.sync().expect(0);
+                assert_eq!((ran.writes(), is_named(&ran)), ((0, 0, 0), on_drift == "report"), "{ran:?}");
+            }
+        }
+        // Only their email says that they are the same person, so it is asked.
+        let world = keyed_by_title("email", on_drift);
+        world.sync_of(&before).expect(0);
+        edit(&world, 1, json!({"title": "Edited"}));
+        world.sync_of(&after).expect(4);
+        world.run(&["approve", "staff", "K77"]).expect(0);
+        let writes = world.service().writes();
+        for rekeyed in [1, 0] {
+            let ran = world.sync().expect(0);
+            let title = field(&world, 1, "title");
+            assert_eq!((ran.writes(), title.as_str()), ((0, rekeyed, 0), "Edited"), "{on_drift}: {ran:?}");
+        }
+        assert_eq!(world.service().writes(), writes, "nothing is sent: the key alone is another");
+        assert!(is_named(&world.sync()) == (on_drift == "report"));
+    }
+}
+
 #[test]
 fn an_edit_is_named_by_key_and_field_in_sync_and_plan() {
     let world = World::synced(with("on_drift = \"report\"\n"), 20);

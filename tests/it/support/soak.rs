@@ -331,8 +331,11 @@ impl Site {
     fn wait(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) {
         let begun = Instant::now();
         while !is_so(self) {
-            for (number, worker) in self.workers.iter_mut().enumerate() {
-                assert!(worker.try_wait().unwrap().is_none(), "worker {number} goes on");
+            for number in 0..self.workers.len() {
+                if let Some(ended) = self.workers[number].try_wait().unwrap() {
+                    let log = std::fs::read_to_string(self.log(number)).unwrap_or_default();
+                    panic!("{what}: worker {number} ended by itself ({ended}): {log}");
+                }
             }
             assert!(begun.elapsed() < PATIENCE, "not in {PATIENCE:?}: {what}; {}", self.wrong());
             sleep(STEP);
