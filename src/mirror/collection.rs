@@ -69,6 +69,12 @@ pub(super) struct PullState {
     /// The service's names of the fields that lists show; an entity that is read by itself may lack some of them.
     #[serde(default)]
     pub(super) listed: BTreeSet<String>,
+    /// Those that the last whole listing showed of every entity.
+    #[serde(default)]
+    pub(super) always: BTreeSet<String>,
+    /// Those that a whole listing once showed of every entity, and that none shows of any since.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) hidden: BTreeSet<String>,
     /// How many entities the last whole listing had.
     pub(super) count: u64,
     /// How many locations there were.

@@ -72,6 +72,12 @@ impl Mirror {
         self.last.listed.contains(name)
     }
 
+    /// Whether the service showed a field, by its name, of every entity, so that one that lacks it is not shown as a whole: it may
+    /// hold a value there.
+    pub fn hides(&self, name: &str) -> bool {
+        self.last.always.contains(name) || self.last.hidden.contains(name)
+    }
+
     /// What the entities are.
     pub fn target(&self) -> Target {
         self.target

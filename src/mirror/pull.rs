@@ -26,6 +26,8 @@ const GONE_ASKED_AGAIN: usize = 8;
 /// Up to this number, or this share of those that are listed, entities that are there may be missing from the list: of more, it lies.
 const UNLISTED_MAX: usize = 3;
 const UNLISTED_SHARE: usize = 100;
+/// So many entities tell, all of them, that the service shows a field of everyone.
+const TOLD_BY: usize = 3;
 /// After how long what seems not to be there is asked for once more (law 3).
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
@@ -141,9 +143,16 @@ impl Mirror {
             self.last.listed.clear();
             self.last.fields.clone_from(&self.fields);
         }
-        if let Some(unshown) = seen.unshown {
-            let shown = Remote::field_names(target).iter().filter(|name| !unshown.contains(*name));
-            self.last.listed.extend(shown.map(|name| (*name).to_owned()));
+        if let Some(unshown) = &seen.unshown {
+            let shown = |name: &str| !unshown.contains(&name);
+            let names = || Remote::field_names(target).iter().copied();
+            self.last.hidden.retain(|name| !shown(name));
+            if seen.whole {
+                let all = names().filter(|name| seen.listed.len() >= TOLD_BY && !seen.lacked.contains(name));
+                let before = std::mem::replace(&mut self.last.always, all.map(str::to_owned).collect());
+                self.last.hidden.extend(before.into_iter().filter(|name| !shown(name)));
+            }
+            self.last.listed.extend(names().filter(|name| shown(name)).map(str::to_owned));
         }
         self.last.moved(date, seen.newest);
         Ok(())
@@ -177,6 +186,7 @@ impl Mirror {
                 None => seen.unshown = Some(shown.unshown().to_vec()),
                 Some(unshown) => unshown.retain(|name| shown.unshown().contains(name)),
             }
+            seen.lacked.extend(shown.unshown());
             let (id, bytes) = (shown.id(), self.bytes(shown.entity(&self.elements)));
             match self.is_news(store, seen, id, &bytes) {
                 Ok(true) => {
@@ -311,6 +321,8 @@ struct Listing<'s> {
     newest: Option<Timestamp>,
     /// The service's names of fields that no entity showed so far; none before the first one.
     unshown: Option<Vec<&'static str>>,
+    /// Those of fields that some entity did not show.
+    lacked: BTreeSet<&'static str>,
     /// Whether that nothing changed decides what is sent.
     proves_nothing_new: bool,
     /// What is stored at the end.
@@ -332,6 +344,7 @@ impl<'s> Listing<'s> {
             listed: BTreeSet::new(),
             newest: None,
             unshown: None,
+            lacked: BTreeSet::new(),
             proves_nothing_new: false,
             rows: store.bulk_load(),
             failure: None,

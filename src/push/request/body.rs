@@ -46,11 +46,10 @@ impl RequestBody {
         at: EntityRef,
         mirror: &Mirror,
     ) -> Result<Self, String> {
-        let names = Names::of(mirror);
         Ok(match fresh {
-            Remote::Staff(staff) => Self::Staff(changed(&**staff, wanted, moved, names)?),
-            Remote::Member(member) => Self::Member(changed(&**member, wanted, moved, names)?),
-            Remote::Organization(organization) => Self::Organization(changed(&**organization, wanted, moved, names)?),
+            Remote::Staff(staff) => Self::Staff(changed(&**staff, wanted, moved, mirror)?),
+            Remote::Member(member) => Self::Member(changed(&**member, wanted, moved, mirror)?),
+            Remote::Organization(organization) => Self::Organization(changed(&**organization, wanted, moved, mirror)?),
             Remote::Membership(membership) => {
                 let inherits = membership.locations_same_as_org == Some(true) && !membership.locations.is_empty();
                 if inherits && !wanted.contains_key("locations") {
@@ -58,11 +57,11 @@ impl RequestBody {
                                 membership.locations, or make the change at the service"
                         .to_owned());
                 }
-                Self::Membership(changed(&**membership, wanted, moved, names)?)
+                Self::Membership(changed(&**membership, wanted, moved, mirror)?)
             }
             Remote::Holder(holder) => {
                 let id = at.below.expect("a holder is read below its certification");
-                Self::Holder(changed(&**holder, wanted, moved, names)?, id)
+                Self::Holder(changed(&**holder, wanted, moved, mirror)?, id)
             }
         })
     }
@@ -142,10 +141,20 @@ fn new<I: Settable + Default>(fields: &Values, names: Names<'_>) -> Result<Box<I
     Ok(input)
 }
 
-fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], names: Names<'_>) -> Result<Box<R::Sent>, String>
+fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], mirror: &Mirror) -> Result<Box<R::Sent>, String>
 where
     R::Sent: Settable,
 {
+    let names = Names::of(mirror);
+    let is_hidden = |(shown, input): &&(&'static str, &str)| {
+        fresh.unshown().contains(shown) && mirror.hides(shown) && !wanted.contains_key(*input)
+    };
+    if let Some((field, _)) = R::REBUILT.iter().find(is_hidden) {
+        return Err(format!(
+            "the service does not show {field} any more, and a PUT would clear it: let the credential see it again, or make \
+             the change at the service"
+        ));
+    }
     let mut input = fresh.carried(|field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
     // What no answer shows is sent as it is wanted, or not at all.
     let hidden = wanted.keys().map(SmolStr::as_str).filter(|field| input.undecided() == Some(*field));

@@ -213,3 +213,51 @@ fn law_9_a_404_of_a_gateway_to_the_first_listing_doubles_no_one() {
     world.sync().expect(0);
     world.expect_people(0..4);
 }
+
+/// The service rewrites numbers, so what it holds of an earlier one must not be taken for what it made of the new one.
+#[test]
+fn law_4_what_could_not_be_sent_as_its_person_was_not_found_for_a_moment_is_sent_once_they_are() {
+    for on_drift in ["overwrite", "keep", "report"] {
+        let map = "name = \"{{ name }}\"\nemployee_id = \"{{ employee_no }}\"\nmobile = \"{{ title }}\"\n".to_owned();
+        let job = format!("{}on_drift = \"{on_drift}\"\n", Config::default().job.replace(", \"email\"", ""));
+        let world =
+            World::with(Options { normalize: true, ..Options::default() }, Config { job, map, ..Config::default() });
+        let mobile = || world.held_as(1).unwrap()["mobile"].as_str().unwrap().to_owned();
+        world.csv(people(0..5).replace("Clerk", "021 555 1000"));
+        world.sync().expect(0);
+        world.sync().expect(0);
+        world.faults(&["staff.get not-found times=2"]);
+        world.csv(
+            people(0..5).replace("Clerk", "021 555 1000").replace(&row(1, "021 555 1000"), &row(1, "021 555 7000")),
+        );
+        world.sync().expect(1);
+        assert!(mobile().ends_with("215551000"), "{on_drift}: {}", mobile());
+        world.faults(&[]);
+        assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "{on_drift}");
+        assert!(mobile().ends_with("215557000"), "{on_drift}: {}", mobile());
+        assert_eq!((world.sync().expect(0).writes(), world.staff().len()), ((0, 0, 0), 5), "{on_drift}");
+    }
+}
+
+#[test]
+fn law_2_a_field_that_the_service_shows_no_more_is_not_wiped_by_an_update() {
+    for (field, value, is_whole) in
+        [("ice", "021 111 222", false), ("ice", "021 111 222", true), ("altname", "Nick", false)]
+    {
+        let mut world = about_to_move(Options::default(), 4, &json!({ field: value }));
+        if is_whole {
+            world.reconfigure(|config| Config { state: config.state + "full_pull = \"1s\"\n", ..config });
+            std::thread::sleep(std::time::Duration::from_millis(1100));
+        }
+        let stays = |world: &World| world.staff().iter().all(|one| one[field] == value);
+        world.faults(&[&format!("staff.* without={field}")]);
+        for _ in 0..2 {
+            let ran = world.sync().expect(3);
+            assert_eq!((titles(&world), ran.job()["parked"].as_u64(), stays(&world)), (0, Some(4), true), "{ran:?}");
+            assert!(ran.reason().contains(&format!("the service does not show {field} any more")), "{ran:?}");
+        }
+        world.faults(&[]);
+        world.sync().expect(0);
+        assert_eq!((titles(&world), stays(&world)), (4, true), "{field} {is_whole}");
+    }
+}
