@@ -44,7 +44,7 @@ pub struct HrReport {
     /// What there is to say about it as a whole.
     pub messages: Vec<FileMessage>,
     /// What there is to say about those who are missing from it, as long as they are not removed.
-    pub while_missing: Option<FileMessage>,
+    pub while_missing: Vec<FileMessage>,
     /// What there is to say as long as a line waits.
     pub while_waiting: Vec<FileMessage>,
     /// When it was brought up to date, where something waited at first.

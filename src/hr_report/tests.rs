@@ -16,7 +16,7 @@ pub(super) fn hr_report() -> HrReport {
         at: "2026-11-21T09:30:00+13:00[Pacific/Auckland]".parse().unwrap(),
         verdict: Verdict::Partly,
         messages: vec![Language::En.in_english("the file ends in its header".to_owned())],
-        while_missing: None,
+        while_missing: Vec::new(),
         while_waiting: Vec::new(),
         updated: None,
         newer: None,

@@ -60,6 +60,8 @@ pub struct Reading {
     pub past: Option<Date>,
     /// Values that can't be used though the rest of the record can: each of their fields stays as it is at the service.
     pub bad_values: Vec<Rejected>,
+    /// Whose membership it is, where nothing but the organization can't be read.
+    pub member: Option<Key>,
 }
 
 impl Reading {
@@ -70,7 +72,7 @@ impl Reading {
 
     fn plain(mapped: Mapped) -> Self {
         let (marks, bad_values) = Default::default();
-        Self { mapped, marks, early: None, later: None, due: None, past: None, bad_values }
+        Self { mapped, marks, early: None, later: None, due: None, past: None, bad_values, member: None }
     }
 
     /// Whose row it is, where that could be read.
@@ -190,7 +192,9 @@ impl<'m> Bound<'m> {
             (Ok(false), Err(_)) if !self.names_leavers => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
             (Ok(_), Err((name, reason))) => {
-                reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason)
+                let member = self.joined.as_ref().and_then(|_| self.half(&seen, &self.key).ok());
+                let mapped = reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason);
+                return Reading { member, ..Reading::plain(mapped) };
             }
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
@@ -242,7 +246,8 @@ impl<'m> Bound<'m> {
         } else {
             (self.record(seen, key, &mut bad_values), None, gone_from)
         };
-        Reading { mapped, marks, early, later, due, past: until.filter(|_| is_past(until)), bad_values }
+        let past = until.filter(|_| is_past(until));
+        Reading { mapped, marks, early, later, due, past, bad_values, member: None }
     }
 
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.

@@ -47,8 +47,8 @@ pub struct Rebuilt {
     pub carried: u64,
     /// Changes that waited for a person.
     pub held: u64,
-    /// Of them, those that are kept: those of jobs that read files of changes, and those that a limit held, since so few may be
-    /// left that no limit would hold them.
+    /// Of them, those that are kept: those of jobs that read files of changes, those that a limit held, and those of people who are
+    /// missing since their job was changed.
     pub waiting: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
@@ -108,7 +108,9 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     (seen.held, seen.waiting) = old.carry(&HELD, &mut batch, |job, key, held| {
         // Who is to be removed is known to be gone, or the next run matches them again.
         let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key));
-        let is_kept = of_changes.contains(&job) || held.undo.is_none() && held.reason.is_limit() && is_known;
+        // So few may be left that no limit would hold them, and who is missing was so before.
+        let is_asked = held.reason.is_limit() || (held.leaves() && held.reason.is_of_missing());
+        let is_kept = of_changes.contains(&job) || held.undo.is_none() && is_asked && is_known;
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;
@@ -166,14 +168,15 @@ fn keep_states(
         states.entry(job).or_default().partly_decided = true;
     }
     for part in config.parts() {
-        let Some(JobState { found, mut inbox, copies, copies_read, mapping, protects, .. }) =
+        let Some(JobState { found, mut inbox, copies, copies_read, mapping, place, protects, .. }) =
             old.meta(MetaKey::Job(&part.name))?
         else {
             continue;
         };
         let state = states.entry(&part.name).or_default();
-        // What another mapping alters is held as before.
-        (state.copies, state.copies_read, state.mapping, state.protects) = (copies, copies_read, mapping, protects);
+        // What another mapping or place alters is held as before.
+        (state.copies, state.copies_read, state.protects) = (copies, copies_read, protects);
+        (state.mapping, state.place) = (mapping, place);
         if part.inbox.is_none() {
             continue;
         }

@@ -89,7 +89,13 @@ fn kept(store: &Store, job: &Job, key: &Key, forgotten: &mut Forgotten) -> io::R
             forgotten.dropped_reports.insert(job.name.clone());
         }
     }
-    *files += u64::from(staging.drop_kept_copy(store)?);
+    // It is not kept either way: a row that can't be read may be theirs. It counts where they are in it.
+    let scratch_of_copy = scratch(store)?;
+    let copy = staging.kept_copy(&scratch_of_copy.path().join("copy"))?;
+    let searched = copy.map(|copy| Searched { job, key, copy, rest: scratch_of_copy.path().join("rest") });
+    let is_in = searched.map(|searched| searched.file()).transpose()?;
+    staging.drop_kept_copy(store)?;
+    *files += u64::from(is_in.is_some_and(|fate| !matches!(fate, Redaction::Stays)));
     if staging.copy().exists() {
         staging.drop_copy()?;
         disk::sync_folder(staging.copy().parent().expect("it lies in a folder"))?;

@@ -48,6 +48,8 @@ pub(crate) struct CollectedRows {
     pub(crate) unchanged: u64,
     /// Rows that may be anybody's.
     pub(crate) strays: StrayRows,
+    /// For memberships: the members with a row whose organization can't be read.
+    pub(crate) unplaced: BTreeSet<Key>,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
     /// The rows that count from a later day on, with that day.
@@ -192,6 +194,8 @@ pub(crate) struct Collector<'a> {
     early_rows: Vec<(u64, Key, Date)>,
     /// With the lines of their rows, which entries of a directory do not show.
     rejected: Vec<(u64, Rejected)>,
+    /// By line: whose membership it is, where its organization can't be read.
+    unplaced: BTreeMap<u64, Key>,
     present: Present,
     /// Whose records are those of earlier files.
     earlier: BTreeSet<Key>,
@@ -232,6 +236,7 @@ impl<'a> Collector<'a> {
             early: BTreeSet::new(),
             early_rows: Vec::new(),
             rejected: Vec::new(),
+            unplaced: BTreeMap::new(),
             earlier: BTreeSet::new(),
             later: LaterRecords::default(),
             newer: None,
@@ -336,11 +341,12 @@ impl<'a> Collector<'a> {
         if self.pairs.is_some_and(|pairs| pairs.unreadable.contains(&row.line)) {
             self.unsure.extend(reading.key().cloned());
         }
-        let Reading { mapped, mut marks, early, later, due, past, bad_values } = reading;
+        let Reading { mapped, mut marks, early, later, due, past, bad_values, member } = reading;
         if marks.due.is_some() && self.job.mode == Mode::Changes {
             marks.copies = self.copies;
         }
         let line = row.line;
+        self.unplaced.extend(member.map(|member| (line, member)));
         if let (Some(key), Some(later)) = (&early, later)
             && self.job.mode == Mode::Changes
             && self.narrow.has(key)
@@ -431,6 +437,12 @@ impl<'a> Collector<'a> {
         for at in early.filter_map(|key| index.by_key(key.as_str())) {
             self.present.mark(at);
         }
+        // Any of the memberships of who has a row without an organization may be the one that it means.
+        let unplaced: BTreeSet<Key> = std::mem::take(&mut self.unplaced).into_values().collect();
+        let is_unplaced = |key: &str| Key::new(key)?.member().filter(|member| unplaced.contains(member));
+        for at in (0..index.len()).filter(|at| !unplaced.is_empty() && is_unplaced(index.entry(*at).key).is_some()) {
+            self.present.mark(at);
+        }
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
         let unsure = &self.unsure;
@@ -444,6 +456,7 @@ impl<'a> Collector<'a> {
             present: self.present,
             unchanged,
             strays,
+            unplaced,
             lines: self.lines,
             early: self.early_rows,
             earlier: self.earlier,
@@ -518,9 +531,9 @@ impl<'a> Collector<'a> {
     fn strays(&self) -> StrayRows {
         let mut strays = StrayRows::default();
         let mut met = BTreeSet::new();
-        for (_, rejected) in &self.rejected {
+        for (line, rejected) in &self.rejected {
             let Some(key) = &rejected.key else {
-                strays.unreadable += 1;
+                strays.unreadable += u64::from(!self.unplaced.contains_key(line));
                 continue;
             };
             match self.index.by_key(key.as_str()) {
@@ -569,6 +582,7 @@ impl<'a> Collector<'a> {
         self.candidates.retain(|_| lines.next().is_none_or(|line| !gone.contains(&line)));
         self.left.retain(|_, statement| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
+        self.unplaced.retain(|line, _| !gone.contains(line));
         self.lines.iter_mut().filter(|line| gone.contains(&u64::from(**line))).for_each(|line| *line = 0);
         Ok(())
     }

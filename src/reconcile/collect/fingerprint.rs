@@ -43,11 +43,15 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
     format!("{:032x} {}{}{selection}{lookups}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
 }
 
-/// Fingerprint of where the files of a job lie: another one may show other people, though it is meant to show the same. Only who is
-/// missing since then is held.
+/// Fingerprint of where the rows of a job lie: in which files of which folder, and from which line on. Another place may show other
+/// people, though it is meant to show the same. Only who is missing since then is held.
 pub(crate) fn of_place(job: &Job) -> String {
-    let place = job.inbox.as_ref().map_or_else(|| place_of(&job.source), |inbox| inbox.dir.display().to_string());
-    if place.is_empty() { place } else { format!("{:032x}", xxh3_128(place.as_bytes())) }
+    let place = match &job.inbox {
+        Some(inbox) => format!("{}\n{}", inbox.dir.display(), inbox.patterns.join("\n")),
+        None => place_of(&job.source),
+    };
+    let header = job.source.file().and_then(|file| file.header);
+    if place.is_empty() { place } else { format!("{:032x}", xxh3_128(format!("{place}\n{header:?}").as_bytes())) }
 }
 
 /// What a source is asked for: another sheet shows other people, as another address, base or filter does.

@@ -313,6 +313,7 @@ impl Commit<'_> {
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
             if updates.mapping_settled {
                 state.mapping.clone_from(&updates.mapping);
+                state.key.clone_from(&job.mapping.key);
             } else if state.mapping.is_empty() {
                 state.mapping = UNMAPPED.to_owned();
             }

@@ -48,6 +48,8 @@ pub(crate) fn with_left(
     for change in queue::list(store, &plan.job)? {
         let is_carried = match change.undo {
             Some(_) => takes_back(&change.key),
+            // A row that can't be used ends a removal that waits.
+            None if change.wish.action == Action::Delete && plan.updates.spoilt.concerns(&change.key) => false,
             None => of_changes && what_for != For::File && is_left(&plan, &change.key),
         };
         if is_carried && !change.state.is_parked() {

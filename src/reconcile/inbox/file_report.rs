@@ -14,7 +14,7 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::model::counts::Status;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
-use crate::reconcile::model::missing_people::Missing;
+use crate::reconcile::model::missing_people::Missed;
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::Report;
 use crate::record::{Action, Key, Rejected, reveal};
@@ -51,11 +51,11 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     // A read that proves no one absent says nothing new of those who were missing before.
     let says_who = verdict != Verdict::NotUsed && !has(ReasonKind::Incomplete);
     let missing = report.missing.as_ref().filter(|_| says_who);
-    let is_held = report.missed.iter().any(|one| report.held.iter().any(|(key, _)| *key == one.key));
-    let while_missing = missing.map(|missing| {
-        let note = missing_note(missing, is_held, &hr_report.at, language);
-        language.file_note(&note)
-    });
+    let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
+    let missing = missing.into_iter();
+    let missing =
+        missing.flat_map(|missing| missing_notes((&report.missed, missing.of), &held, &hr_report.at, language));
+    let while_missing = missing.map(|note| language.file_note(&note)).collect();
     // What each line says needs no other words.
     let is_listed = |kind: ReasonKind| {
         matches!(kind, ReasonKind::Rejected | ReasonKind::BadValues | ReasonKind::Parked) && !lines.is_empty()
@@ -80,16 +80,30 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     HrReport { verdict, messages, while_missing, while_waiting, lines, ..hr_report }
 }
 
-/// What there is to say about those who are missing from the file.
-fn missing_note(missing: &Missing, is_held: bool, now: &Zoned, language: Language) -> FileNote {
+/// What there is to say about those who are missing from the file: one note for those who go, one for those who wait for
+/// a decision, and one for those who stay.
+fn missing_notes(
+    (missed, of): (&[Missed], u64),
+    held: &BTreeSet<&Key>,
+    now: &Zoned,
+    language: Language,
+) -> Vec<FileNote> {
     let time = |at: Timestamp| language.time(&at.to_zoned(now.time_zone().clone()));
-    let (people, of, since) = (missing.people, missing.of, time(missing.since));
-    match missing.due {
-        None => FileNote::MissingStay { people, of, since },
-        Some(_) if is_held => FileNote::MissingHeld { people, of, since },
-        Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
-        Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
-    }
+    let note = |is_of: &dyn Fn(&Missed) -> bool| {
+        let of_these = || missed.iter().filter(|one| is_of(one));
+        let (people, since) = (of_these().count() as u64, time(of_these().map(|one| one.since).min()?));
+        Some(match of_these().filter_map(|one| one.due).min() {
+            None => FileNote::MissingStay { people, of, since },
+            Some(_) if of_these().any(|one| held.contains(&one.key)) => FileNote::MissingHeld { people, of, since },
+            Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
+            Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
+        })
+    };
+    let waits = |one: &Missed| one.due.is_some() && held.contains(&one.key);
+    [note(&|one| one.due.is_some() && !waits(one)), note(&waits), note(&|one| one.due.is_none())]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// Whether it is only said because something waits.
@@ -183,7 +197,9 @@ fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
     told.extend(report.details.dropped.iter().map(|key| (key, (RowOutcome::Dropped, LineReason::None))));
     let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
     told.extend(report.held.iter().map(|(key, reason)| (key, (RowOutcome::Waiting, LineReason::Hold(reason)))));
-    told.extend(report.parked.iter().map(|(key, _, words)| (key, (RowOutcome::Refused, LineReason::Service(words)))));
+    // Of who was made, or changed, something may be refused besides, as the photo is.
+    let (besides, alone): (Vec<_>, Vec<_>) = report.parked.iter().partition(|(key, ..)| told.contains_key(key));
+    told.extend(alone.into_iter().map(|(key, _, words)| (key, (RowOutcome::Refused, LineReason::Service(words)))));
     let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
     let missed = report.missed.iter().filter(|one| !held.contains(&one.key));
     told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, LineReason::None))));
@@ -198,8 +214,13 @@ fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
         };
         // What became of a person is said at the row that counts.
         let own = if let RowCounts::From(_) = counts { None } else { told.remove(key) };
+        let is_own = own.is_some();
         let (outcome, reason) = own.unwrap_or(otherwise);
         lines.push(known.line(Some(*row), key, outcome, &reason));
+        let refused = besides.iter().filter(|(refused, ..)| is_own && refused == key);
+        lines.extend(
+            refused.map(|(_, _, words)| known.line(Some(*row), key, RowOutcome::Refused, &LineReason::Service(words))),
+        );
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
     let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
@@ -253,38 +274,33 @@ impl Known {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::record::Target;
 
     #[test]
     fn what_is_said_of_people_who_are_missing_depends_on_when_they_leave_and_on_what_holds_them() {
         let now: Zoned = "2026-03-02T10:00[UTC]".parse().unwrap();
-        let note = |due: Option<&str>, is_held| {
-            let (since, due) = (now.timestamp(), due.map(|due| due.parse().unwrap()));
-            let missing = Missing {
-                people: 2,
-                of: 9,
-                target: Target::Staff,
-                since,
-                due,
-                stay: 0,
-                removed: true,
-                too_many: false,
-            };
-            missing_note(&missing, is_held, &now, Language::En)
+        let key = |name: &str| Key::new(name).unwrap();
+        let id = crate::record::RemoteId::new(5).unwrap();
+        let missed = |name, due: Option<&str>| {
+            let due = due.map(|due| due.parse().unwrap());
+            Missed { key: key(name), id, since: now.timestamp(), due }
         };
         let (before, at, after) = ("2026-03-02T09:59:59Z", "2026-03-02T10:00:00Z", "2026-03-02T10:00:01Z");
-        for is_held in [false, true] {
-            assert!(matches!(note(None, is_held), FileNote::MissingStay { people: 2, of: 9, .. }));
-            for due in [before, at, after] {
-                let note = note(Some(due), is_held);
-                let fits = match note {
-                    FileNote::MissingHeld { .. } => is_held,
-                    FileNote::MissingUntil { people: 2, of: 9, .. } => !is_held && due == after,
-                    FileNote::MissingDue { .. } => !is_held && due != after,
-                    _ => false,
-                };
-                assert!(fits, "{due} {is_held}: {note:?}");
-            }
+        let held = key("held");
+        let held = BTreeSet::from([&held]);
+        let notes = |missed: &[Missed]| missing_notes((missed, 9), &held, &now, Language::En);
+        for due in [before, at, after] {
+            let all = [("held", Some(due)), ("a", Some(due)), ("b", Some(due)), ("stays", None)];
+            let notes = notes(&all.map(|(name, due)| missed(name, due)));
+            let goes = match &notes[0] {
+                FileNote::MissingUntil { people: 2, of: 9, .. } => due == after,
+                FileNote::MissingDue { people: 2, of: 9, .. } => due != after,
+                _ => false,
+            };
+            assert!(goes, "{due}: {notes:?}");
+            let [_, waits, stays] = notes.as_slice() else { panic!("{notes:?}") };
+            assert!(matches!(waits, FileNote::MissingHeld { people: 1, of: 9, .. }), "{waits:?}");
+            assert!(matches!(stays, FileNote::MissingStay { people: 1, of: 9, .. }), "{stays:?}");
         }
+        assert!(notes(&[]).is_empty());
     }
 }

@@ -127,10 +127,10 @@ pub(crate) async fn run(
             let before: Vec<(JobName, JobState)> = job.parts().map(state_of).collect::<Result<_, _>>()?;
             let mut report = attempt(context, &rowless, mirrors, narrow, &begun).await;
             (report.complete, report.details.judged) = (false, false);
-            // A file without rows says nothing about how files are written, nor about what the mapping alters.
-            for (part, JobState { found, mapping, .. }) in before {
+            // A file without rows says nothing about how files are written, nor about what the mapping or another place alters.
+            for (part, JobState { found, mapping, place, .. }) in before {
                 let state = JobState::load(context.store, &part)?;
-                JobState { found, mapping, ..state }.save(context.store, &part)?;
+                JobState { found, mapping, place, ..state }.save(context.store, &part)?;
             }
             if job.mode == Mode::Changes && !narrow.is_narrow() && report.status != Status::Failed {
                 note_listing(context.store, job)?;

@@ -425,7 +425,7 @@ impl<'a> InboxRun<'a> {
             at: self.context.clock.now().to_zoned(self.job.time_zone.clone()),
             verdict,
             messages: Vec::new(),
-            while_missing: None,
+            while_missing: Vec::new(),
             while_waiting: Vec::new(),
             updated: None,
             newer: None,

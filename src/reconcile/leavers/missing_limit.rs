@@ -45,8 +45,9 @@ impl Missing {
         let due = missed.iter().filter_map(|one| one.due).min();
         let people = missed.len() as u64;
         let too_many = judged.held.is_some() || judged.note.is_some();
-        let (stay, removed) = (staying(missed), action == LeaverAction::Delete);
-        Some(Self { people, of: known, target, since, due, stay, removed, too_many })
+        let (stay, waiting) = (staying(missed), judged.since_change.len() as u64);
+        let removed = action == LeaverAction::Delete;
+        Some(Self { people, of: known, target, since, due, stay, waiting, removed, too_many })
     }
 }
 
@@ -173,7 +174,12 @@ pub(crate) fn remembered(context: &Context<'_>, job: &Job, mirror: &Mirror) -> R
     let verdicts = held::verdicts(store, &job.name)?;
     let judged = self::judge(&detector, &departed, told.of, false, &verdicts)?;
     let_stay(&mut departed.missed, &judged.decided, &verdicts);
-    let missing = Missing::of(&departed.missed, told.of, &detector, &judged);
+    let mut missing = Missing::of(&departed.missed, told.of, &detector, &judged);
+    for one in departed.missed.iter().filter(|one| one.due.is_some()) {
+        let held = HELD.get(store, &job.name, &one.key)?;
+        let waits = held.is_some_and(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
+        missing.iter_mut().for_each(|missing| missing.waiting += u64::from(waits));
+    }
     Ok(Remembered { missed: departed.missed, missing, names: departed.names })
 }
 

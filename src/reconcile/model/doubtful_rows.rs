@@ -15,6 +15,11 @@ pub(crate) struct DoubtfulRows {
 }
 
 impl DoubtfulRows {
+    /// Whether someone is one of them.
+    pub(crate) fn has(&self, key: &Key) -> bool {
+        self.held.contains_key(key) || self.rejected.contains_key(key)
+    }
+
     /// All of them.
     pub(crate) fn keys(&self) -> impl Iterator<Item = &Key> {
         self.held.keys().chain(self.rejected.keys())

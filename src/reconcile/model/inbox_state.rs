@@ -93,7 +93,10 @@ impl Past {
 impl InboxState {
     /// Remembers a file; one that is remembered already, once.
     pub(crate) fn remember(&mut self, past: Past) {
-        self.unused = None;
+        // A list that waits as an older one takes no place of one that was refused.
+        if !past.doubted {
+            self.unused = None;
+        }
         if self.past.iter().any(|known| known.run == past.run) {
             return;
         }

@@ -29,6 +29,9 @@ pub struct JobState {
     /// The digest of the mapping of the last run that got as far as a plan.
     #[serde(default)]
     pub mapping: String,
+    /// What gave its keys then.
+    #[serde(default)]
+    pub(crate) key: String,
     /// What the last read found out about its source.
     #[serde(default)]
     pub found: Option<SourceState>,

@@ -37,6 +37,9 @@ pub struct Missing {
     /// How many of them stay all the same: protected, or their removal was rejected.
     #[serde(default)]
     pub stay: u64,
+    /// How many of them stay until it is decided: they are missing since the job was changed.
+    #[serde(default)]
+    pub waiting: u64,
     /// Whether they are removed then; else they are changed.
     pub removed: bool,
     /// Whether they are more than `max_missing` allows, not counting those that a person decided on.
@@ -62,12 +65,21 @@ impl Missing {
             Some(due) => format!("{fate} from {} on, unless they come back", time(due)),
         };
         let Self { people, of, target, .. } = self;
-        let stay = match self.stay {
-            stay if stay == 0 || self.due.is_none() => String::new(),
-            1 => ", but 1 who stays".to_owned(),
-            stay => format!(", but {stay} who stay"),
+        let those = |count: u64, one: &str, many: &str| match count {
+            0 => None,
+            1 => Some(format!("1 who {one}")),
+            count => Some(format!("{count} who {many}")),
         };
-        format!("{people} of {of} {} since {}; {then}{stay}", target.plural(), time(self.since))
+        let (stay, waiting) = match self.due {
+            None => (0, 0),
+            Some(_) if self.too_many => (self.stay, 0),
+            Some(_) => (self.stay, self.waiting),
+        };
+        let decided = ["stays until that is decided", "stay until that is decided"];
+        let but = [those(waiting, decided[0], decided[1]), those(stay, "stays", "stay")];
+        let but = but.into_iter().flatten().collect::<Vec<_>>().join(" and ");
+        let but = if but.is_empty() { but } else { format!(", but {but}") };
+        format!("{people} of {of} {} since {}; {then}{but}", target.plural(), time(self.since))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::inputs::{Inputs, JobContext};
-use super::judge::{Judgement, Leaving};
+use super::judge::{Judgement, Leaving, UNSETTLED};
 use super::notes;
 use super::protected::ProtectedNames;
 use crate::config::Mode;
@@ -133,6 +133,9 @@ impl<'a> Inputs<'a> {
             now: self.part.context.clock.now(),
         };
         let mut strays = rows.strays.clone();
+        // Who is sure to be meant has the row to themselves.
+        let is_sure = |member: &Key| own.is_some_and(|own| !own.results.doubts.has(member));
+        strays.unknown.extend(rows.unplaced.iter().filter(|member| !is_sure(member)).cloned());
         if !missed.is_empty() {
             strays.unknown.extend(strange(&identity)?);
         }
@@ -199,7 +202,11 @@ impl<'a> Inputs<'a> {
         let limit = missing_limit::judge(&detector, &leavers, known, is_changed, verdicts)?;
         let shows_all = job.mode == Mode::Changes || (self.is_complete(attendance) && self.says_who_leaves());
         let none_waits = limit.since_change.is_empty() && limit.held.is_none();
-        let place_settled = !self.has_other_place() || (shows_all && none_waits);
+        let place = match none_waits {
+            _ if !self.has_other_place() => Some(self.place.clone()),
+            true => shows_all.then(|| self.place.clone()),
+            false => Some(UNSETTLED.to_owned()),
+        };
         if self.is_whole() && !self.is_complete(attendance) {
             detector.missed_before(&attendance.missed, &mut leavers)?;
         }
@@ -231,7 +238,7 @@ impl<'a> Inputs<'a> {
             // A file of changes says of each pair by itself what ends.
             Mode::Changes => leavers.ended.values().cloned().collect(),
         };
-        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately, place_settled })
+        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately, place })
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -324,8 +331,7 @@ impl<'a> Inputs<'a> {
         let reads_anew = self.reads_anew();
         let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
             judgement;
-        let Leaving { leavers, transfers, limit, missing, base, place_settled, .. } = leaving;
-        let place = place_settled.then(|| self.place.clone());
+        let Leaving { leavers, transfers, limit, missing, base, place, .. } = leaving;
         let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
         let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
         let stated = self.rows.left.keys().cloned().collect();

@@ -32,9 +32,15 @@ use crate::source::inbox::Reads;
 /// What a run says whose mapping is another one.
 const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what its source is asked for (address, sheet, account, tenant, \
      groups, base, filter) changed since its last run";
+/// What a run says besides whose keys are made of something else.
+const KEY_CHANGED: &str = "the job's key changed since its last run: who has a key that was another person's before is compared with that \
+                           person, and is not to be approved then; `rosterd rebuild` has everyone found by match_on again";
 /// What a run says that holds who is missing from another place.
 const PLACE_CHANGED: &str =
-    "the job reads another file or folder than before, and who is missing since then waits for a decision";
+    "the job was pointed at another file or folder, and who is missing since then waits for a decision";
+/// The place of files that every place differs from: someone waits who is missing since a job was pointed at another one, and goes
+/// on to wait where it is pointed back.
+pub(super) const UNSETTLED: &str = "unsettled";
 /// Why a person stays although an entry of a directory, or a user of a tenant, says that they are gone.
 const DOUBTFUL_ENTRY: &str = "the entry that says that this key is gone names another person than the one it belongs to, or no one; may the \
                               account still read who it is? approve it if they are gone";
@@ -51,8 +57,8 @@ pub(super) struct Leaving {
     pub(super) base: Base,
     /// Those who left in the last 24 hours.
     pub(super) lately: Vec<RowMetadata>,
-    /// Whether the place of the files is the one to compare the next with: not before it was decided on who is missing since.
-    pub(super) place_settled: bool,
+    /// The place of the files to compare the next with; none where that stays as it is.
+    pub(super) place: Option<String>,
 }
 
 /// What became of all changes under the limits.
@@ -90,7 +96,9 @@ impl Inputs<'_> {
         in_force.append(&mut leaving.limit.decided);
         let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
         let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
-        leaving.place_settled &= !waits;
+        if waits {
+            leaving.place = Some(UNSETTLED.to_owned());
+        }
         let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
         let (mapping_settled, copies) = (true, <_>::default());
         let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
@@ -132,6 +140,7 @@ impl Inputs<'_> {
             }
         } else {
             let due = self.due_since_change(&guarded, leaving)?;
+            leaving.missing.iter_mut().for_each(|missing| missing.waiting += due.len() as u64);
             let reason = HoldReason::MappingChanged { people: since_change.len() + due.len() };
             guarded.hold(|change| due.contains(&change.key).then(|| reason.clone()));
             guarded.held.extend(self.hold(since_change, &reason)?);
@@ -198,6 +207,8 @@ impl Inputs<'_> {
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
             *mapping_settled = altered == 0 && self.says_who_leaves();
             notes.push(MAPPING_CHANGED.to_owned());
+            let has_other_key = !self.state.key.is_empty() && self.state.key != job.mapping.key;
+            notes.extend(has_other_key.then(|| KEY_CHANGED.to_owned()));
         }
         let found = self.rows.copies;
         let comparison =

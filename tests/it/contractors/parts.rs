@@ -214,16 +214,25 @@ fn a_number_that_a_person_approved_keeps_the_membership_as_it_is() {
 }
 
 #[test]
-fn a_row_without_the_number_of_its_company_names_that_column_and_keeps_the_people_apart_from_it() {
+fn law_8_a_row_without_the_number_of_its_company_names_that_column_and_stops_no_other_membership() {
     let world = world(Options::default(), "", REMOVING);
-    world.csv(file(first()));
+    let unplaced = |rows: String| rows + &row(3, 1, "Roofer").replace("94000001", "");
+    world.csv(file([(1, 1), (2, 1), (3, 1), (4, 1), (4, 2)]));
     world.sync().expect(0);
-    world.csv(file([(1, 1), (2, 1)]) + &row(3, 1, "Roofer").replace("94000001", ""));
+    // One person moves, another one loses a second company.
+    world.csv(unplaced(file([(1, 2), (2, 1), (4, 2)])));
     let ran = world.sync().expect(3);
     let rejected = &ran.job()["rejected_rows"];
     assert_eq!(rejected[0]["field"], json!("org_key"), "{rejected}");
-    assert!(!ran.reason().contains("no one leaves by absence"), "the people's own rows are whole: {}", ran.reason());
+    let is_apart = |one: &str| !ran.reason().contains(&format!("none of the {one} ends by absence"));
+    assert!(is_apart("memberships") && !ran.reason().contains("no one leaves by absence"), "{}", ran.reason());
+    let placed = [pair(1, 2), pair(2, 1), pair(3, 1), pair(4, 2)];
+    assert_eq!(pairs(&world), placed, "who may be meant by the row keeps what they have");
+    // Where it is not sure whose row it is, it may be anybody's.
+    world.csv(unplaced(file([(1, 2), (4, 2)])) + &row(3, 1, "Roofer").replace("Worker 3", "") + &row(2, 3, "Roofer"));
+    let ran = world.sync().expect(4);
     assert!(ran.reason().contains("so none of the memberships ends by absence"), "{}", ran.reason());
+    assert!(placed.iter().all(|pair| pairs(&world).contains(pair)), "{:?}", pairs(&world));
 }
 
 #[test]

@@ -72,6 +72,14 @@ fn a_job_is_not_well_after_a_refused_file_before_one_is_used_whatever_runs_are_d
     inbox.drop("c.csv", people(1..10));
     world.sync().expect(0);
     assert!(!looks(0, None));
+    // An older list takes no place of one that was refused.
+    inbox.drop("2026-11-20.csv", people(1..11));
+    world.sync().expect(0);
+    inbox.drop("2026-11-27.xls", "PK\u{3}\u{4}");
+    world.sync().expect(1);
+    inbox.drop("2026-11-13.csv", people(1..10));
+    world.sync();
+    assert!(looks(1, Some("2026-11-27.xls")));
 }
 
 #[test]

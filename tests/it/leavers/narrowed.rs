@@ -4,7 +4,7 @@ use jiff::SignedDuration;
 use rosterd::clock::Clock;
 use serde_json::Value;
 
-use crate::support::{Config, World, people, row};
+use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
@@ -149,6 +149,59 @@ fn law_7_who_is_missed_since_a_job_reads_another_file_or_folder_waits_and_everyt
 }
 
 #[test]
+fn law_7_who_is_missed_in_a_wrong_folder_waits_on_after_the_right_one_is_named_again() {
+    let leavers = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n";
+    for then in ["nothing", "approve", "rebuild"] {
+        let is_decided = then == "approve";
+        let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+        let mut world = World::at(&clock, Config { path: "right".into(), ..Config::rest(leavers) });
+        let run = |world: &World| world.sync_at(&clock);
+        let reads = |world: &mut World, path: &str| world.reconfigure(|config| Config { path: path.into(), ..config });
+        ["right", "wrong/processed"].iter().for_each(|dir| std::fs::create_dir_all(world.dir().join(dir)).unwrap());
+        world.put("right/a.csv", people(0..40).as_bytes());
+        run(&world);
+        // The grace of one runs already.
+        world.put("right/b.csv", people(0..39).as_bytes());
+        assert_eq!(run(&world).counts.held, 0);
+        reads(&mut world, "wrong");
+        world.put("wrong/c.csv", people(1..39).as_bytes());
+        let ran = run(&world);
+        let missing = ran.missing.clone().unwrap_or_else(|| panic!("{ran:?}"));
+        assert_eq!((ran.counts.held, missing.people, missing.waiting, missing.too_many), (1, 2, 1, false));
+        let report =
+            std::fs::read_to_string(world.dir().join("wrong/processed/20270303T200000Z_c.csv.report.html")).unwrap();
+        assert!(
+            report.contains("1 of 40 people are not in this file, since 3 March 2027 at 20:00 (UTC); they go from")
+        );
+        assert!(report.contains("they stay until that is decided"), "{report}");
+        reads(&mut world, "right");
+        let ran = run(&world);
+        assert_eq!((ran.counts.held, ran.missing.map(|missing| missing.waiting)), (1, Some(1)), "no other file came");
+        if is_decided {
+            world.run(&["approve", "staff", "P00000"]).expect(0);
+        }
+        if then == "rebuild" {
+            world.run(&["rebuild"]).expect(0);
+            assert_eq!(run(&world).counts.held, 1);
+        }
+        clock.advance(SignedDuration::from_hours(25));
+        run(&world);
+        assert_eq!(world.staff().len(), if is_decided { 38 } else { 39 });
+        // A file of the right folder that lacks them releases nothing that was held; one that has them does.
+        world.put("right/d.csv", (people(1..38) + &row(38, "Boss")).as_bytes());
+        assert_eq!((run(&world).counts.held, world.staff().len()), if is_decided { (0, 38) } else { (1, 39) });
+        world.put("right/e.csv", people(0..39).as_bytes());
+        assert_eq!((run(&world).counts.held, world.staff().len()), (0, 39));
+        // From then on it is a job like any other.
+        world.put("right/f.csv", (people(1..38) + &row(38, "Chief")).as_bytes());
+        assert_eq!(run(&world).counts.held, 0);
+        clock.advance(SignedDuration::from_hours(25));
+        run(&world);
+        assert_eq!(world.staff().len(), 38);
+    }
+}
+
+#[test]
 fn law_7_who_is_missed_since_a_job_reads_another_file_waits_though_there_is_no_grace() {
     let mut world = World::synced(Config::rest(LEAVE_AT_ONCE), 10);
     world.reconfigure(|config| Config { path: "other.csv".into(), ..config });
@@ -164,6 +217,19 @@ fn law_7_who_is_missed_since_a_job_reads_another_file_waits_though_there_is_no_g
     // From then on it is a job like any other.
     world.put("other.csv", people(3..10).as_bytes());
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn law_7_who_stands_above_another_header_waits() {
+    let mut world = World::of(Config::rest(LEAVE_AT_ONCE));
+    let file = people(1..3) + HEADER + &(3..11).map(|one| row(one, "Clerk")).collect::<String>();
+    world.csv(&file);
+    world.sync();
+    world.reconfigure(|config| Config { source: "header = 4\n".into(), ..config });
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 10), "{ran:?}");
+    }
 }
 
 #[test]

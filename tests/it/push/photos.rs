@@ -6,6 +6,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use memchr::memmem;
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::slapd::{self, Slapd};
 use crate::support::{Config, Ran, World};
 
@@ -245,4 +246,21 @@ fn a_directory_s_photos_are_sent_as_they_are() {
     assert_eq!(world.sync().expect(0).writes(), (2, 0, 0));
     assert_eq!(held(&world).into_values().collect::<Vec<_>>(), [face]);
     rests(&world).expect(0);
+}
+
+#[test]
+fn a_photo_that_is_refused_is_named_beside_its_person_who_is_added() {
+    let world = inbox_of(World::of(Config { source: "settle = \"0s\"\n".into(), ..config("") }));
+    let inbox = Inbox(&world);
+    world.faults(&["staff.photo.put status=422"]);
+    inbox.drop("a.csv", file(&[(1, "Clerk", base64(&photo(1, 300))), (2, "Clerk", String::new())]));
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((2, 0, 0), Some(1)), "{ran:?}");
+    let report = inbox.text("processed", ".report.csv");
+    let of_first: Vec<&str> = report.lines().filter(|line| line.contains("P00001")).collect();
+    assert!(
+        matches!(of_first[..], [added, refused] if added.contains("added") && refused.contains("the photo: ")),
+        "{report}"
+    );
+    assert!(world.run(&["queue", "list"]).expect(0).out.contains("the photo: "));
 }
