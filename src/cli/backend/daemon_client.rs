@@ -15,7 +15,7 @@ use super::{access, body};
 use crate::cli::args::{Arguments, Command};
 use crate::cli::ui::screen::Pieces;
 use crate::cli::ui::{Exit, Failure, Message, Ui};
-use crate::config::{self, CallerConfig};
+use crate::config::{self, CallerConfig, Needs};
 use crate::daemon::{self, Answer, Brought, Call, Trusted, Unreachable, VERSION};
 use crate::history::user_named;
 
@@ -84,8 +84,15 @@ pub(crate) async fn send(ui: &Ui, arguments: &Arguments) -> Result<Placement, Fa
         }
         Ok(Err(error)) => Err(Failure::failed(Message(format!("the daemon went away while it ran this: {error}")))
             .hint("`rosterd status` shows what was done")),
-        Err(error @ Unreachable::Stopped { is_refused: true, .. }) if arguments.command.asks_the_service() => {
+        Err(error @ Unreachable::Stopped { is_refused: true, .. })
+            if arguments.command.asks_the_service() || matches!(arguments.command, Command::Reload) =>
+        {
             Err(Failure::usage(error).hint(daemon::CONFLICT_HINT))
+        }
+        Err(error @ Unreachable::Stopped { .. }) if matches!(arguments.command, Command::Reload) => {
+            // What is wrong with the file is said in full.
+            config::load(&arguments.config, config::environment(), Needs::Jobs)?;
+            Err(Failure::failed(error))
         }
         Err(error @ Unreachable::Stopped { .. }) => {
             let words = error.to_string();

@@ -12,7 +12,7 @@ use crate::cli::backend::startup_failure::{self, of_account};
 use crate::cli::backend::{Backend, interrupt, privileges, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{self, Config, Instance, MARK, Needs};
+use crate::config::{self, Config, Instance, MARK, Needs, is_of_accounts};
 use crate::daemon::{self, Accounts, AccountsFolder, Commands, FolderError, ReloadRefusal, ServeError, StartError};
 use crate::secret::Unusable;
 
@@ -114,10 +114,22 @@ pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
             }
             return Ok(Exit::Done);
         }
+        let path = std::path::absolute(&config.source_path).unwrap_or_else(|_| config.source_path.clone());
+        let folder = path.parent().filter(|folder| is_of_accounts(folder));
         let words = Message("no daemon is running that could take a configuration".to_owned());
-        return Err(
-            Failure::failed(words).hint("start it with `rosterd run`, or as a service: systemctl start rosterd")
-        );
+        let Some(folder) = folder.map(Path::display) else {
+            let hint = "start it with `rosterd run`, or as a service: systemctl start rosterd";
+            return Err(Failure::failed(words).hint(hint));
+        };
+        let words = Message(format!("no process runs the account of {}", path.display()));
+        return Err(Failure::failed(words)
+            .hint(
+                "where the other accounts run, this file is new to their process: systemctl reload rosterd-accounts, or \
+                 send it SIGHUP",
+            )
+            .hint(format!(
+                "else start them: rosterd run --accounts {folder}, or as a service: systemctl start rosterd-accounts"
+            )));
     };
     let path = lent.engine.setup().config.source_path.clone();
     // It was loaded just now where this had the account begin.

@@ -22,13 +22,13 @@ use super::account::{self, Entered, Entrance, Entry, Identity, Offer, RunningAcc
 use super::claims::socket_of;
 use super::folder::{Accounts, AccountsFolder, FolderError};
 use super::pool::{self, FIRST_LOOK, Pool, accounts_of, moved};
-use super::seat::{AccountKey, Ask, Done, Missed, NotBegun, Seat, SeatState, reasons};
+use super::seat::{AccountKey, Ask, Asker, Done, Missed, NotBegun, Seat, SeatState, reasons};
 use super::serve_error::ServeError;
 use super::shared::{Reload, Shared};
 use super::unstarted::{Receivers, shown_of, words_of};
 use crate::clock::Clock;
 use crate::config::{self, Config, Instance, environment};
-use crate::daemon::control::{Behind, Commands, Stopped};
+use crate::daemon::control::{Behind, Commands, NotEntered, Stopped};
 use crate::daemon::monitors::{StandbyView, StoppedView};
 use crate::daemon::shutdown::CancelToken;
 use crate::daemon::signals::{SignalAction, Wishes};
@@ -160,7 +160,7 @@ impl Process {
                 let (asker, answer) = oneshot::channel();
                 let is_asked = asks.send((key.clone(), asker)).is_ok();
                 async move {
-                    let ends = || "the daemon ends".to_owned();
+                    let ends = || NotEntered::from("the daemon ends");
                     if is_asked { answer.await.unwrap_or_else(|_| Err(ends())) } else { Err(ends()) }
                 }
                 .boxed()
@@ -262,12 +262,13 @@ impl Process {
             let text = &*reveal(&reason);
             let log = || tracing::error!(reason = text, "account {owner} does not run: {text}");
             seat.identity.span().in_scope(log);
-            seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(text.to_owned())));
+            let is_refused = matches!(error, StartError::Conflict(_));
+            let stopped = Stopped { reason: text.to_owned(), is_refused };
+            seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(NotEntered::Stopped(stopped.clone()))));
             let shown =
                 ShownAccount::new(Some(key.to_owned()), Arc::new(StoppedView(shown_of(&error))), Arc::default());
             self.shared.pages.show_stopped(key, shown);
-            let is_refused = matches!(error, StartError::Conflict(_));
-            seat.entrance.door.leads_to(Behind::Stopped(Stopped { reason: text.to_owned(), is_refused }));
+            seat.entrance.door.leads_to(Behind::Stopped(stopped));
             // So that `rosterd reload` finds it; another account, or another process, may have that socket.
             let socket = config::locate(&path, environment()).and_then(|located| located.socket);
             let claim = socket.iter().map(|socket| socket_of(socket)).collect();
@@ -307,7 +308,8 @@ impl Process {
         let Some(seat) = self.seats.get_mut(key) else { return };
         let words = node.as_ref().map_or("no worker has it yet".to_owned(), |node| format!("{node} has it"));
         let reason = format!("it stands by: {words}");
-        seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(reason.clone())));
+        let words = format!("the account does not run: {reason}");
+        seat.askers.drain(..).for_each(|asker| _ = asker.send(Err(NotEntered::Elsewhere(words.clone()))));
         self.tasks.spawn(seat.hands_on(reason, &self.shared));
         seat.state = SeatState::StandsBy;
         let shown = ShownAccount::new(Some(key.to_owned()), Arc::new(StandbyView::new(node.clone())), Arc::default());
@@ -386,12 +388,7 @@ impl Process {
     }
 
     /// Begins an account that does not run, once more.
-    fn retry(
-        &mut self,
-        key: &str,
-        asker: Option<oneshot::Sender<Result<Arc<DaemonState>, String>>>,
-        told: Option<&Arc<Reload>>,
-    ) {
+    fn retry(&mut self, key: &str, asker: Option<Asker>, told: Option<&Arc<Reload>>) {
         let Some(seat) = self.seats.get_mut(key) else { return };
         match &seat.state {
             SeatState::Runs(engine) => {

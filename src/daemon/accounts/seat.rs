@@ -10,7 +10,7 @@ use super::claims::Held;
 use super::shared::Shared;
 use super::unstarted::Receivers;
 use crate::config::Config;
-use crate::daemon::control::Behind;
+use crate::daemon::control::{Behind, NotEntered};
 use crate::daemon::page::Anchor;
 use crate::daemon::state::{DaemonState, Said};
 use crate::record::reveal;
@@ -22,8 +22,11 @@ const REASONS_MAX: usize = 10;
 /// The key of an account: its name, or nothing.
 pub(super) type AccountKey = String;
 
+/// Who waits for an account to begin.
+pub(super) type Asker = oneshot::Sender<Result<Arc<DaemonState>, NotEntered>>;
+
 /// A request that an account be begun.
-pub(super) type Ask = (AccountKey, oneshot::Sender<Result<Arc<DaemonState>, String>>);
+pub(super) type Ask = (AccountKey, Asker);
 
 /// What a task came to.
 pub(super) enum Done {
@@ -49,7 +52,7 @@ pub(super) struct Seat {
     pub(super) entrance: Arc<Entrance>,
     pub(super) state: SeatState,
     /// Who wait for it to begin.
-    pub(super) askers: Vec<oneshot::Sender<Result<Arc<DaemonState>, String>>>,
+    pub(super) askers: Vec<Asker>,
     /// What was asked of it while it began.
     pub(super) missed: Missed,
     /// The socket on which it is heard though it does not run.

@@ -9,7 +9,8 @@ use crate::daemon::state::DaemonState;
 use crate::store::Relay;
 
 /// Tries to begin an account that does not run; says why it does not.
-pub(in crate::daemon) type Retry = Box<dyn Fn() -> BoxFuture<'static, Result<Arc<DaemonState>, String>> + Send + Sync>;
+pub(in crate::daemon) type Retry =
+    Box<dyn Fn() -> BoxFuture<'static, Result<Arc<DaemonState>, NotEntered>> + Send + Sync>;
 
 /// What is behind the socket of an account.
 pub(in crate::daemon) enum Behind {
@@ -32,7 +33,7 @@ pub(in crate::daemon) struct Stopped {
 }
 
 /// Why a call is not carried out here.
-pub(super) enum NotEntered {
+pub(in crate::daemon) enum NotEntered {
     /// Something keeps this call out.
     Elsewhere(String),
     /// The account does not run.
@@ -110,11 +111,7 @@ impl Door {
         let reached = match stopped {
             Ok(engine) => Reached { engine, has_begun: false },
             Err(stopped) if !asks_to_reload => return Err(stopped),
-            Err(_) => {
-                let not_begun = |reason| NotEntered::Elsewhere(format!("the account does not run: {reason}"));
-                let begun = (self.retry)().await.map_err(not_begun)?;
-                Reached { engine: begun, has_begun: true }
-            }
+            Err(_) => Reached { engine: (self.retry)().await?, has_begun: true },
         };
         match reached.engine.rejected_by_config(call) {
             Some(words) => Err(NotEntered::Elsewhere(words)),

@@ -40,7 +40,7 @@ mod server;
 pub use call::{Brought, Call, Caller, VERSION};
 pub use client::{Answer, Trusted, Unreachable, ask};
 pub use door::Reached;
-pub(super) use door::{Behind, Door, Retry, Stopped};
+pub(super) use door::{Behind, Door, NotEntered, Retry, Stopped};
 pub(super) use elsewhere::ask_for_page;
 pub use elsewhere::{Unanswered, command_elsewhere};
 pub(super) use places::CallerPlaces;

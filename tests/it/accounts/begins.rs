@@ -144,6 +144,30 @@ fn a_reload_takes_up_new_accounts_and_ends_those_whose_files_are_gone() {
 }
 
 #[test]
+fn a_reload_of_an_account_that_does_not_run_says_why_and_never_to_start_another_process() {
+    let mut accounts = Accounts::of(&["alpha", "beta"]);
+    let (own, other) = (accounts.service("beta").url(), accounts.service("alpha").url());
+    accounts.edit("beta", &own, &other);
+    let daemon = accounts.daemon();
+    eventually("it can be asked why", || accounts.dir().join("beta/control.sock").exists());
+    let refused = |what: &str| {
+        let ran = accounts.run_of("beta", &["reload"]).expect(2);
+        let says = format!("account alpha has {what}");
+        assert!(ran.err.contains(&says) && !ran.err.contains("rosterd run"), "{says}: {ran:?}");
+    };
+    refused("the same credential");
+    accounts.edit("beta", &other, &own);
+    accounts.edit("beta", "../beta/state", "../alpha/state");
+    refused("the state");
+    accounts.edit("beta", "../alpha/state", "../beta/state");
+    accounts.run_of("beta", &["reload"]).expect(0);
+    accounts.add("gamma", Config::default());
+    let ran = accounts.run_of("gamma", &["reload"]).expect(1);
+    assert!(ran.err.contains("this file is new to their process") && ran.err.contains("SIGHUP"), "{ran:?}");
+    assert!(daemon.stop().success());
+}
+
+#[test]
 fn an_account_begins_once_the_one_that_has_its_credential_is_gone_however_long_that_takes() {
     let accounts = Accounts::of(&["alpha", "beta"]);
     let url = accounts.service("alpha").url();
