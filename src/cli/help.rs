@@ -186,7 +186,7 @@ const HELP: &[Help] = &[
         exits: &[Exit::Failed],
         examples: &[
             ("rosterd api", "list the operations"),
-            ("rosterd api staff.list q=ada --all", "read all pages of a list"),
+            ("rosterd api staff.list 'q=name%Ada' --all", "read all pages of a list"),
         ],
     },
     Help {

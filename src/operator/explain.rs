@@ -19,6 +19,7 @@ use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
 use crate::reconcile::approval::held::{PendingApproval, held, verdicts};
 use crate::reconcile::collect::{fingerprint, lookups, rows};
+use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::inbox::peek::{self, Peeked};
 use crate::reconcile::leavers::detect;
 use crate::reconcile::mirrors::Mirrors;
@@ -31,7 +32,7 @@ use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::pause::{Pause, pause_of};
 use crate::reconcile::plan::build::preview_plan;
 use crate::reconcile::plan::inputs::JobContext;
-use crate::record::{Day, Entity, FieldKind, Key, Record, Rejected, RemoteId, Value, Values, normalize};
+use crate::record::{Action, Day, Entity, Field, FieldKind, Key, Record, Rejected, RemoteId, Value, Values, normalize};
 use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::source::{JoinedRow, Row};
 use crate::spool;
@@ -163,6 +164,9 @@ pub enum Outlook {
     Unclear(String),
     /// The source has no such row.
     Absent,
+    /// The source has no such row, or one that says that they are gone, and the grace is over: a complete read removes or changes
+    /// them, unless a limit or a protection holds that.
+    Leaves(Action),
     /// Nothing.
     Nothing,
     /// The row can't be used.
@@ -236,11 +240,23 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         Err(error) => (SourceRead::default(), Some(error)),
     };
     let record = rows.iter().find_map(|row| match &row.reading.mapped {
-        Mapped::Record(record) => Some(record),
+        Mapped::Record(record) => Some(record.clone()),
         _ => None,
     });
+    let record = record.map(|record| as_held(record, job, mirror));
+    let record = record.as_ref();
     let (last_change, decisions) = last_recorded(context, job, key)?;
     let (outlook, of_plan) = outlook(context, job, key, mirrors.as_ref(), unreadable.as_deref().map_or(Ok(&rows), Err));
+    let held = held(store, &job.name)?.remove(key);
+    let decision = verdicts(store, &job.name)?.remove(key);
+    let is_open = held.is_none() && !matches!(decision, Some(Verdict::Rejected(_))) && incomplete.is_empty();
+    let outlook = match outlook {
+        Outlook::Absent if is_open && leaves_now(context, job, known.as_ref()) => {
+            let is_set = job.leavers.action == LeaverAction::Update;
+            Outlook::Leaves(if is_set { Action::Update } else { Action::Delete })
+        }
+        outlook => outlook,
+    };
     let of_rows = || rows.iter().flat_map(|row| &row.reading.bad_values);
     let further = of_plan.into_iter().filter(|bad| of_rows().all(|own| own.field != bad.field));
     let bad_values = of_rows().cloned().chain(further).collect();
@@ -251,8 +267,8 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
         outlook,
         bad_values,
         paused: pause_of(store.home(), &job.name).unwrap_or_default(),
-        held: held(store, &job.name)?.remove(key).map(|held| (held, state.held_set)),
-        decision: verdicts(store, &job.name)?.remove(key),
+        held: held.map(|held| (held, state.held_set)),
+        decision,
         queued: queue::get(store, &job.name, key)?,
         kept: kept(store, job, key)?,
         leaves: known.as_ref().filter(|_| job.mode == Mode::Changes).and_then(|known| known.marks.due),
@@ -334,13 +350,22 @@ impl Nearest {
     }
 }
 
+/// A record as the service would hold it: a checkbox is ticked there or not, whatever the source calls that.
+fn as_held(mut record: Record, job: &Job, mirror: Option<&Mirror>) -> Record {
+    let fields: Vec<Field> = rows::mapping(job).fields().cloned().collect();
+    // What does not fit is said by what a run would do.
+    let _ = mirror.map(|mirror| fit(&mut record, &fields, mirror));
+    record
+}
+
 fn fields(job: &Job, record: Option<&Record>, entity: Option<&Entity>, known: Option<&SyncedRecord>) -> Vec<FieldView> {
     let templates = job.mapping.fields.iter();
     let view = |(name, template): (&String, &String)| {
         let kind = job.mapping.target.field(name)?.kind;
         let wanted = record.and_then(|record| record.fields.get(name.as_str())).cloned();
         let holds = entity.map(|entity| entity.value(name).clone());
-        let sent = known.and_then(|known| known.sent.get(name.as_str())).cloned();
+        let confirmed = known.filter(|known| !known.unsent || kind == FieldKind::Photo);
+        let sent = confirmed.and_then(|known| known.sent.get(name.as_str())).cloned();
         // No list shows photos: the one that was sent last is the one that the service has, as far as is known.
         let holds = if kind == FieldKind::Photo { holds.and(sent.clone()) } else { holds };
         let state = match (&wanted, &holds) {
@@ -445,6 +470,22 @@ fn kept(store: &Store, job: &Job, key: &Key) -> Result<Option<Kept>, Error> {
     let Some(record) = LATER.get(store, &job.name, key)? else { return Ok(None) };
     let is_usable = record.mapping == fingerprint::of_mapping(job, &rows::mapping(job));
     Ok(Some(Kept { begins: record.from, is_usable }))
+}
+
+/// Whether someone who is not in the source leaves by the next complete read.
+fn leaves_now(context: &Context<'_>, job: &Job, known: Option<&SyncedRecord>) -> bool {
+    let Some(known) = known.filter(|known| known.left.is_none() && !known.borrowed) else { return false };
+    let now = context.now_for_leavers();
+    match (job.leavers.action, job.mode) {
+        (LeaverAction::Keep, _) => false,
+        (_, Mode::Changes) => {
+            known.marks.due.is_some_and(|due| Day::of(job.day(now)).is_some_and(|today| due <= today))
+        }
+        (_, Mode::Full) => {
+            let since = known.gone.as_ref().map_or(now, |gone| gone.since);
+            job.leavers.grace_ends(since).is_some_and(|end| end <= now)
+        }
+    }
 }
 
 /// What is to be set in someone for being gone.

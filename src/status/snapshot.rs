@@ -413,7 +413,8 @@ fn lingering(state: &JobState, unused_file: Option<&str>) -> Option<Reason> {
         // The run that refused it says why.
         Some(_) if status == Status::Failed => None,
         Some(name) => Some(Reason::from(format!(
-            "nothing of {name} was used, which is in failed/ with a report: drop it once more, mended"
+            "nothing of {name} was used: drop it once more, mended; its report in failed/ says what is wrong with it, and \
+             where that is not kept, `rosterd history` does"
         ))),
         None if status == Status::Done && lacks > 0 => {
             Some(ReasonKind::Rejected.because(format!(

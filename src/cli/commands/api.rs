@@ -35,6 +35,10 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApiArgs) -> Result<Exit,
     };
     let operation = operations().iter().find(|operation| operation.name == *name);
     let verb = operation.map(|operation| operation.verb);
+    if args.since.is_some() && operation.is_some_and(|operation| !operation.parameters.contains(&SINCE)) {
+        let words = format!("{name} takes no --since: the service would show all of it, as if all had changed");
+        return Err(Failure::usage(Message(words)).hint("`rosterd api --json` lists what each operation takes"));
+    }
     if verb == Some(Verb::Photo) && args.out.is_none() {
         return Err(Failure::usage(Message("a photo can't be shown here".to_owned())).hint("give --out FILE"));
     }

@@ -12,7 +12,7 @@ use crate::mapping::Mapped;
 use crate::operator::{self, Explanation, FieldState, FieldView, Fit, Outlook, SourceRow};
 use crate::plan::{Change, Verdict};
 use crate::queue::State;
-use crate::record::{Key, RemoteId, Value};
+use crate::record::{Action, Key, RemoteId, Value};
 use crate::snapshot::Owner;
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ExplainArgs) -> Result<Exit, Failure> {
@@ -168,6 +168,7 @@ fn outlook_document(outlook: &Outlook) -> Json {
     match outlook {
         Outlook::Unclear(reason) => json!({"is": "unclear", "reason": reason}),
         Outlook::Absent => json!({"is": "absent"}),
+        Outlook::Leaves(action) => json!({"is": "leaves", "action": action}),
         Outlook::Nothing => json!({"is": "nothing"}),
         Outlook::Rejected(reasons) => json!({"is": "rejected", "reason": reasons.join("; ")}),
         Outlook::Change(wanted) => json!({"is": "change", "change": change(wanted)}),
@@ -318,8 +319,13 @@ impl View<'_> {
             Outlook::Absent if self.all.rows.is_empty() && !self.all.incomplete.is_empty() => {
                 "nothing: no one leaves by a read that is not complete".to_owned()
             }
+            Outlook::Absent if self.all.held.is_some() => "nothing before what is held is decided or mended".to_owned(),
             Outlook::Absent if self.all.rows.is_empty() => "nothing of the source: it has no such record".to_owned(),
             Outlook::Absent => "nothing of the source: its row does not count today".to_owned(),
+            Outlook::Leaves(action) => {
+                let fate = if *action == Action::Update { "set as gone" } else { "removed" };
+                format!("{fate}: the source does not have them any more, and the grace is over")
+            }
             Outlook::Nothing if self.all.held.is_some() => {
                 "nothing before what is held is decided or mended".to_owned()
             }

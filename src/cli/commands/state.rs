@@ -35,6 +35,7 @@ pub(crate) fn run(ui: &Ui, host: &Backend, args: &StateArgs) -> Result<Exit, Fai
     if is_import {
         ui.line(format!("imported {shown}: {}", counted(contents)));
         ui.line("the next `rosterd sync` begins after a minute, and lists the service as a whole");
+        ui.line("approvals that were not sent yet are asked for again, and each grace begins again; rejections count");
     } else {
         ui.line(format!("exported to {shown}: {}", counted(contents)));
         ui.line("it has people's data: keep it as closed as the state itself, and remove it when it was imported");

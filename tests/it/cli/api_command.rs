@@ -270,3 +270,12 @@ fn law_12_its_requests_count_in_the_budget() {
     }
     assert_eq!(world.run(&["status", "--json"]).json()["budget"]["used"], 3);
 }
+
+#[test]
+fn a_list_that_can_not_be_narrowed_to_what_changed_is_not_shown_as_if_all_had() {
+    let world = world();
+    let since = ["--since", "2026-11-20T00:00:00Z"];
+    let ran = world.run(&["api", "location.list", since[0], since[1]]).expect(2);
+    assert!(ran.err.contains("location.list takes no --since") && world.service().requests().is_empty(), "{ran:?}");
+    world.run(&["api", "staff.list", since[0], since[1]]).expect(0);
+}

@@ -275,3 +275,27 @@ fn a_pause_and_a_value_that_the_service_does_not_have_are_explained() {
     let said = shown(&world, "P00003");
     assert!(said.out.contains("paused    paused since"), "{said:?}");
 }
+
+#[test]
+fn a_checkbox_is_in_step_whatever_the_source_calls_it() {
+    let map = Config::default().map + "\"cf.First aider\" = \"{{ 'yes' if title == 'Clerk' else 'no' }}\"\n";
+    let world = World::synced(Config { map, ..Config::default() }, 2);
+    let document = explained(&world, "P00001");
+    assert_eq!(field(&document, "cf.First aider")["state"], "same", "{document}");
+}
+
+#[test]
+fn who_leaves_by_the_next_run_is_said_to_leave() {
+    for (action, set, fate) in
+        [("delete", "", "removed: "), ("update", "[job.leavers.set]\ntitle = \"Gone\"\n", "set as gone: ")]
+    {
+        let rest = format!("[job.leavers]\naction = \"{action}\"\ngrace = \"48h\"\n{set}");
+        let mut world = World::synced(Config::rest(&rest), 8);
+        world.sync_of(people(2..9)).expect(0);
+        assert_eq!(explained(&world, "P00001")["outlook"]["is"], "absent");
+        world.reconfigure(|config| Config { rest: config.rest.replace("48h", "0s"), ..config });
+        assert_eq!(explained(&world, "P00001")["outlook"]["is"], "leaves");
+        let shown = shown(&world, "P00001");
+        assert!(shown.out.contains(fate) && shown.out.contains("the grace is over"), "{shown:?}");
+    }
+}
