@@ -246,7 +246,7 @@ pub struct Removal {
 }
 
 impl Removal {
-    /// How long removals are remembered: for the day in which they count, and as much again for a clock that is ahead.
+    /// How long removals are remembered at least: for the day in which they count, and as much again for a clock that is ahead.
     pub const KEPT: SignedDuration = SignedDuration::from_hours(48);
     /// How long the service may still show, and have, what was removed.
     const LASTS: SignedDuration = SignedDuration::from_hours(1);
@@ -273,7 +273,7 @@ impl Removal {
         REMOVALS.list(store, &target)
     }
 
-    /// Forgets those that are older than that, once in an hour: each time all of them are looked at.
+    /// Forgets those that are older than that and were carried out, once in an hour: each time all of them are looked at.
     pub fn prune(store: &Store, target: Target, now: Timestamp) -> Result<(), store::Error> {
         let last: Option<Timestamp> = store.meta(MetaKey::Pruned(target))?;
         if last.is_some_and(|last| now.duration_since(last).abs() < Self::PRUNED_EVERY) {
@@ -286,7 +286,11 @@ impl Removal {
         let mut batch = Batch::default();
         batch.put_meta(MetaKey::Pruned(target), &now);
         for (id, _) in removals.iter().filter(|(_, removal)| now.duration_since(removal.at) > Self::KEPT) {
-            REMOVALS.remove(&mut batch, &target, id);
+            // Each run says that the service still has them, for as long as it does.
+            let is_there = ENTITIES.get(store, &target, id)?.is_some() && Owner::of(store, target, *id)?.is_none();
+            if !is_there {
+                REMOVALS.remove(&mut batch, &target, id);
+            }
         }
         store.commit(batch)
     }

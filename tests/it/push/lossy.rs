@@ -2,6 +2,8 @@
 
 use std::process::Stdio;
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::{Value, json};
 
@@ -260,4 +262,24 @@ fn law_2_a_field_that_the_service_shows_no_more_is_not_wiped_by_an_update() {
         world.sync().expect(0);
         assert_eq!((titles(&world), stays(&world)), (4, true), "{field} {is_whole}");
     }
+}
+
+#[test]
+fn law_1_who_is_still_there_after_a_removal_that_was_confirmed_is_named_for_as_long_as_that_is_so() {
+    let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+    let world = World::at(&clock, Config::rest(REMOVING));
+    world.csv(people(0..5));
+    world.sync_at(&clock);
+    world.csv(people(0..4));
+    world.faults(&["staff.delete not-found"]);
+    assert_eq!(world.sync_at(&clock).counts.deleted, 1);
+    world.faults(&[]);
+    let id = world.held_as(4).unwrap()["id"].as_i64().unwrap();
+    let is_named = |hours: i64| {
+        clock.advance(SignedDuration::from_hours(hours));
+        world.sync_at(&clock).reasons.iter().any(|reason| reason.text.contains(&format!("still has id {id},")))
+    };
+    assert!([2, 48, 48, 100].into_iter().all(is_named), "it is there: {:?}", world.staff());
+    world.service().remove("staff", id);
+    assert!(!is_named(48) && !is_named(48));
 }
