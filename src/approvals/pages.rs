@@ -11,6 +11,7 @@ use super::reply;
 use super::story::StoryPage;
 use super::view::{HeldPage, JobRow};
 use super::visitor::Visitor;
+use crate::config::Instance;
 use crate::fault::chain;
 use crate::operator::DecisionError;
 use crate::record::{JobName, reveal};
@@ -59,8 +60,11 @@ struct MessagePage<'a> {
 }
 
 impl Pages {
-    pub(super) fn new() -> Self {
-        Self(web::templates(&TEMPLATES))
+    /// The pages of an account; one of several on a machine has a name, which each page shows.
+    pub(super) fn new(account: Option<&Instance>) -> Self {
+        let mut templates = web::templates(&TEMPLATES);
+        templates.add_global("account", account.map(ToString::to_string));
+        Self(templates)
     }
 
     fn made(&self, status: StatusCode, template: &str, frame: &impl Serialize) -> Response {
@@ -153,5 +157,24 @@ impl Pages {
         let text = "You are logged out of these pages. The place where you logged in may still know you.";
         let link = by_provider.then(|| ("/login".to_owned(), "Log in"));
         self.with_link(StatusCode::OK, "Logged out", text, link)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_page_of_one_of_several_accounts_names_it() {
+        let north = "north".parse().unwrap();
+        for (account, shown) in [(None, false), (Some(&north), true)] {
+            let pages = Pages::new(account);
+            let frame = Frame { title: "Decisions", user: None, token: None, page: Vec::<JobRow>::new() };
+            let page = pages.0.get_template("overview.html").unwrap().render(Value::from(Serde(&frame))).unwrap();
+            assert_eq!(
+                (page.contains("rosterd north: decisions"), page.contains("– rosterd north</title>")),
+                (shown, shown)
+            );
+        }
     }
 }

@@ -64,7 +64,7 @@ impl Server {
     ///
     /// Another program has it.
     pub async fn stand_by(approvals: &Approvals, holder: Box<dyn AsksHolder>) -> Result<Self, StartError> {
-        let front = Front { approvals: approvals.clone(), pages: Pages::new(), holder: WayToHolder::new(holder) };
+        let front = Front { approvals: approvals.clone(), pages: Pages::new(None), holder: WayToHolder::new(holder) };
         Self::with(approvals, || Ok(Router::new().fallback(hand_on).with_state(Arc::new(front)))).await
     }
 

@@ -16,7 +16,7 @@ use super::provider::Provider;
 use super::reply::{self, SESSION};
 use super::session::{Session, Sessions};
 use super::visitor::Visitor;
-use crate::config::{Approvals, Login, Right};
+use crate::config::{Approvals, Instance, Login, Right};
 use crate::record::JobName;
 use crate::store::Store;
 
@@ -49,6 +49,7 @@ impl Site {
             Login::Provider(options) => Some(Provider::new(options, approvals.callback())?),
             Login::Proxy(_) => None,
         };
+        let account = Instance::of(&engine.config().source_path);
         Ok(Self {
             approvals: approvals.clone(),
             engine,
@@ -56,7 +57,7 @@ impl Site {
             consents: Consents::default(),
             seal: Seal::new(),
             provider,
-            pages: Pages::new(),
+            pages: Pages::new(account.as_ref()),
             work: Arc::new(tokio::sync::Semaphore::new(WORK_MAX)),
         })
     }
