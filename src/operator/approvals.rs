@@ -291,8 +291,14 @@ fn decide_part(
         let (doubt, is_answer) = (change.doubt, change.reason.is_question());
         let is_rejected = matches!(verdict, Verdict::Rejected(_));
         let question = Some(change.reason.clone()).filter(|_| is_rejected && is_answer);
-        // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped.
-        if !(is_rejected && change.undo.is_some()) {
+        // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped. That it is says
+        // nothing of it either, where a person rejected that.
+        let is_overruled = |decided: &Decided| matches!(decided.verdict, Verdict::Rejected(_));
+        let stays_decided = match change.undo {
+            Some(_) => is_rejected || queue::DECISIONS.get(store, job, key)?.as_ref().is_some_and(is_overruled),
+            None => false,
+        };
+        if !stays_decided {
             let id = change.change.as_ref().and_then(|wish| wish.id);
             let due = change.marks.due;
             let part_of = change.part_of.clone();

@@ -133,6 +133,35 @@ pub(crate) fn hold_left_open(
     Ok(())
 }
 
+/// The keys of which something waits that takes back a run, for a decision or to be sent.
+pub(crate) fn undone(store: &Store, job: &JobName) -> Result<BTreeSet<Key>, store::Error> {
+    let mut all = undone_of(&held(store, job)?);
+    let mut queued = Vec::new();
+    queue::briefs(store, job, |change| {
+        queued.extend((change.undoes && !change.state.is_parked()).then_some(change.key));
+    })?;
+    let queued = queue::of(store, job, &queued)?.into_iter();
+    all.extend(queued.filter_map(|change| Some((change.key, change.wish.id?))));
+    let mut keys = BTreeSet::new();
+    for (key, id) in all {
+        if is_of(store, job, &key, id)? {
+            keys.insert(key);
+        }
+    }
+    Ok(keys)
+}
+
+/// What takes back a run, of what is held, with the entities that it is about.
+fn undone_of(held: &BTreeMap<Key, PendingApproval>) -> Vec<(Key, RemoteId)> {
+    let undone = held.iter().filter(|(_, held)| held.undo.is_some());
+    undone.filter_map(|(key, held)| Some((key.clone(), held.change.as_ref()?.id?))).collect()
+}
+
+/// Whether a key is still that of an entity: what takes back a run ends with its person.
+fn is_of(store: &Store, job: &JobName, key: &Key, id: RemoteId) -> Result<bool, store::Error> {
+    Ok(SyncedRecord::get(store, job, key)?.is_some_and(|known| known.id == id))
+}
+
 /// Holds everything that a person has not released.
 pub(crate) fn hold_all(guarded: &mut Guarded<Outline>, reason: &HoldReason) {
     for held in &mut guarded.held {
@@ -162,13 +191,8 @@ pub(crate) fn replace(
             kept.insert(key, held);
         }
     })?;
-    // What takes back a run ends with its person.
-    let ids = kept
-        .iter()
-        .filter(|(_, held)| held.undo.is_some())
-        .filter_map(|(key, held)| Some((key.clone(), held.change.as_ref()?.id?)));
-    for (key, id) in ids.collect::<Vec<_>>() {
-        if SyncedRecord::get(store, job, &key)?.is_none_or(|known| known.id != id) {
+    for (key, id) in undone_of(&kept) {
+        if !is_of(store, job, &key, id)? {
             kept.remove(&key);
         }
     }

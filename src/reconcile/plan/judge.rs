@@ -105,6 +105,13 @@ impl Inputs<'_> {
         self.suspect(&mut judgement)?;
         let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
+        // What takes back a run comes first, unless its person leaves.
+        let undone = held::undone(self.store(), &job.name)?;
+        if !undone.is_empty() {
+            guarded.go.retain(|change| change.leaves() || !undone.contains(&change.key));
+            let leaves = |held: &Held<Outline>| held.change.as_ref().is_some_and(Outline::leaves);
+            guarded.held.retain(|held| leaves(held) || !undone.contains(&held.key));
+        }
         outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
         guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));

@@ -262,3 +262,32 @@ fn who_comes_back_by_a_reverted_removal_is_read_again_from_the_last_file_of_an_i
         assert_eq!(world.staff().len(), 7);
     }
 }
+
+#[test]
+fn what_takes_back_a_run_comes_before_what_the_source_wants_of_its_person() {
+    let cook = people(1..5).replace(&row(2, "Clerk"), &row(2, "Cook"));
+    // What the source wants was rejected, as it is once an update was taken back.
+    let world = World::synced(Config::default(), 4);
+    world.sync_of(&cook).expect(0);
+    revert(&world, 2).expect(0);
+    assert_eq!(revert(&world, 1).expect(4).json()["held"], 4);
+    world.run(&["approve", "staff", "P00002"]).expect(0);
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), world.held_as(2)), ((0, 0, 1), None), "{ran:?}");
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nor is the person made again");
+
+    // What the source wants waits for a decision of its own.
+    let mut world = World::synced(Config::default(), 4);
+    world.reconfigure(|config| config.job("writes = \"approve\"\n"));
+    world.sync_of(&cook).expect(4);
+    assert_eq!(revert(&world, 1).expect(4).json()["held"], 4);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &json!(4)), "{ran:?}");
+        let changes = world.plan().job()["changes"].clone();
+        assert!(changes.as_array().unwrap().iter().all(|one| one["action"] == "delete"), "{changes}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    let ran = world.sync();
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 4), 0), "{ran:?}");
+}
