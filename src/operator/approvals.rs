@@ -11,7 +11,7 @@ use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::restored_state;
-use crate::record::{JobName, Key};
+use crate::record::{JobName, Key, Target};
 use crate::store::{self, Batch, Store};
 
 /// What is decided on: held changes of a job, as a person saw them.
@@ -106,6 +106,8 @@ pub enum DecisionError {
     NotHeld {
         /// The key.
         key: Key,
+        /// Memberships of that person that are held.
+        memberships: Vec<Key>,
     },
     /// Different things of that key are held.
     #[error("key {key} is held more than once: of {}", .parts.join(" and of "))]
@@ -185,7 +187,9 @@ fn decide(
                 found.extend(approvals(store, &part.name, key)?);
             }
             if found.is_empty() {
-                return Err(DecisionError::NotHeld { key: key.clone() });
+                let memberships = held::held(store, &job.name.part(Target::Membership))?.into_keys();
+                let memberships = memberships.filter(|pair| pair.member().as_ref() == Some(key)).collect();
+                return Err(DecisionError::NotHeld { key: key.clone(), memberships });
             }
             taken_back.extend(found);
             continue;

@@ -37,7 +37,8 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are kept: those of jobs that read files of changes, and those who are gone from the source.
+    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, and those of whom
+    /// a change was rejected.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
@@ -97,11 +98,18 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
+    // Nothing that is sent has them found again, and they are to be missed where they are gone.
+    let mut rejected = BTreeSet::new();
+    old.carry(&DECISIONS, &mut Batch::default(), |job, key, decided| {
+        rejected.extend(matches!(decided.verdict, Verdict::Rejected(_)).then_some((job, key)));
+        false
+    })?;
     let mut known = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
-        (leaves || of_changes.contains(&job)) && known.insert((job, key))
+        let is_kept = leaves || of_changes.contains(&job) || rejected.contains(&(job.clone(), key.clone()));
+        is_kept && known.insert((job, key))
     })?;
     old.carry(&OWNERS, &mut batch, |_, _, owner| known.contains(&(owner.job, owner.key)))?;
     let mut undecided = BTreeSet::new();

@@ -24,7 +24,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ApplyArgs) -> Result<Exi
     let (_, held) = file.counts();
     if held > 0 {
         ui.note(format!(
-            "{held} more changes were held when the plan was made; they are approved with `rosterd approve`"
+            "{held} more changes were held when the plan was made; the next `rosterd sync` holds them for `rosterd approve`"
         ));
     }
     if session.is_interrupted() {

@@ -1,5 +1,6 @@
 //! Applying a plan file: of what a person saw, what is still so.
 
+use std::collections::BTreeSet;
 use std::slice;
 
 use super::file::{PlanFile, PlannedJob};
@@ -21,7 +22,7 @@ use crate::reconcile::plan::precondition::CurrentPlan;
 use crate::reconcile::report::job_report::{Report, report};
 use crate::reconcile::run_job::{Intent, PartRun, plan_parts, prune, send};
 use crate::reconcile::started_run::StartedRun;
-use crate::record::{Action, Key};
+use crate::record::{Action, JobName, Key, Target};
 use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 use crate::text::counted;
@@ -53,7 +54,8 @@ pub async fn apply(context: &Context<'_>, file: &PlanFile) -> Result<Vec<Applied
     file.check(context)?;
     account::claim(context)?;
     let mut all = Vec::new();
-    let mut application = Application { context, file, mirrors: Mirrors::kept(), marked: false };
+    let mut application =
+        Application { context, file, mirrors: Mirrors::kept(), marked: false, removed: BTreeSet::new() };
     for planned in &file.jobs {
         let Some(job) = planned.job(context.config) else { continue };
         if context.watch.interrupted() {
@@ -78,6 +80,8 @@ struct Application<'a> {
     file: &'a PlanFile,
     mirrors: Mirrors,
     marked: bool,
+    /// Who was removed so far.
+    removed: BTreeSet<Key>,
 }
 
 impl Application<'_> {
@@ -106,6 +110,8 @@ impl Application<'_> {
             run.tickets = enqueue(context, &run, &go, batch)?;
             self.marked = true;
             send(context, job, slice::from_mut(&mut run), &mut self.mirrors).await?;
+            let removed = go.iter().filter(|change| change.action == Action::Delete).map(|change| change.key.clone());
+            self.removed.extend(removed);
         }
         let mut part = run.of_chosen().done(context.store)?;
         part.parked.retain(|(key, _, _)| go.iter().any(|change| change.key == *key));
@@ -124,11 +130,18 @@ impl Application<'_> {
             for one in planned.changes.iter().filter(|one| one.held.is_none()) {
                 match present.judge(&one.key, one.id, &one.based_on)? {
                     Ok(found) => go.push(found.clone()),
+                    // It went with the person whose membership it was.
+                    Err(_) if one.action == Action::Delete && self.went_along(&plan.job, &one.key) => {}
                     Err(reason) => skipped.push(Skipped { key: one.key.clone(), action: one.action, reason }),
                 }
             }
         }
         Ok((go, skipped))
+    }
+
+    /// Whether a membership is that of someone who was removed just now.
+    fn went_along(&self, part: &JobName, key: &Key) -> bool {
+        part.part_of() == Some(Target::Membership) && key.member().is_some_and(|member| self.removed.contains(&member))
     }
 
     /// Writes down who applies the plan, and marks it as used in `batch`.

@@ -4,8 +4,8 @@ use smol_str::SmolStr;
 
 use super::assign::{Names, Settable};
 use crate::api::{
-    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, HolderInput, Member, MemberInput, Membership,
-    MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
+    self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Deleted, HolderInput, Member, MemberInput,
+    Membership, MembershipInput, Organization, OrganizationInput, RequestInput as _, Staff, StaffInput,
 };
 use crate::mirror::{Elements, EntityRef, Mirror, Remote, holders};
 use crate::queue::{Holding, Holdings};
@@ -96,7 +96,7 @@ impl RequestBody {
 }
 
 /// Removes an entity; `None` where the API has no such operation.
-pub(crate) async fn delete(client: &Client, at: EntityRef) -> Option<Result<(), api::Error>> {
+pub(crate) async fn delete(client: &Client, at: EntityRef) -> Option<Result<Deleted, api::Error>> {
     let id = at.id;
     let done = match at.target {
         Target::Staff => client.send(Api::<Staff>::root().delete(id)).await,
@@ -105,7 +105,7 @@ pub(crate) async fn delete(client: &Client, at: EntityRef) -> Option<Result<(), 
         Target::Membership => client.send(Api::<Membership>::root().delete(id)).await,
         Target::Holder => client.send(holders(at.below).delete(id)).await,
     };
-    Some(done.map(drop))
+    Some(done.map(|answered| answered.value))
 }
 
 fn staff(answered: Answered<Option<Staff>>) -> Answered<Option<Remote>> {

@@ -9,6 +9,7 @@ use super::staleness::{self, as_before};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
+use crate::reconcile::approval::held;
 use crate::reconcile::dropped::known_file::{older_export, same_as_last};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
@@ -208,6 +209,7 @@ impl<'a> InboxRun<'a> {
         if !self.narrow.is_narrow()
             && is_sure
             && let Some(last) = same_as_last(&state.inbox, &taken, &mapping)
+            && !self.is_held()?
             // It is dropped once more since it could not be looked at again.
             && pending::unread_note(self.context, self.job)?.is_none()
         {
@@ -285,6 +287,16 @@ impl<'a> InboxRun<'a> {
                 (report, shelf)
             }
         }
+    }
+
+    /// Whether something is held that a file says.
+    fn is_held(&self) -> Result<bool, Error> {
+        for part in self.job.parts() {
+            if held::held(self.context.store, &part.name)?.values().any(|held| held.undo.is_none()) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// What those who dropped a file get back; `runs` are those that read it before they were cut off.

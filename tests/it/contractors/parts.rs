@@ -300,3 +300,21 @@ fn law_7_organizations_that_are_new_to_a_job_wait_for_a_decision() {
     world.sync().expect(0);
     assert_eq!((all(&world, "sp.org").len(), all(&world, "sp.membership").len()), (1, 3));
 }
+
+#[test]
+fn a_plan_with_a_leaver_is_applied_whole_and_held_memberships_are_named_by_their_own_keys() {
+    let world = world(Options::default(), "", &format!("{REMOVING}max_updates = 1\n"));
+    world.csv(file([(1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]));
+    world.sync().expect(0);
+    world.csv(file([(2, 1), (3, 1), (4, 1), (5, 1), (6, 1)]));
+    let plan = world.dir().join("plan.json");
+    let plan = plan.to_str().unwrap();
+    world.run(&["plan", "--out", plan]).expect(0);
+    let ran = world.run(&["apply", plan]).expect(0);
+    assert!(!ran.err.contains("skipped") && !ran.out.contains("skipped"), "{ran:?}");
+    assert_eq!((all(&world, "sp.member").len(), all(&world, "sp.membership").len()), (5, 5));
+    world.csv(file([(2, 2), (3, 2), (4, 2), (5, 2), (6, 2)]));
+    world.sync().expect(4);
+    let refused = world.run(&["approve", "sites", "C00002"]).expect(1);
+    assert!(refused.err.contains("C00002 @ 94000001") && refused.err.contains("by keys of their own"), "{refused:?}");
+}

@@ -11,7 +11,7 @@ use rosterd::reconcile::{RunObserver, Stage, Status};
 use rosterd::record::JobName;
 
 use super::{Inbox, LEAVE_AT_ONCE, reason_has, three, world};
-use crate::support::{Ran, people};
+use crate::support::{Config, Ran, people};
 
 /// Asks a run to stop for another once this number of changes was sent.
 struct PreemptAfter(AtomicUsize);
@@ -159,4 +159,23 @@ fn several_files_in_one_run_are_added_up_and_the_last_says_how_the_job_stands() 
     assert_eq!(numbers(&world.sync().expect(1)), [10, 19, 0], "what is refused says nothing of how the job stands");
     let status = world.run(&["status", "--json"]).job();
     assert_eq!((&status["held"], &status["missing"]["people"]), (&19.into(), &10.into()), "{status}");
+}
+
+#[test]
+fn a_file_that_was_used_completely_is_read_again_while_something_is_held() {
+    let mut world = world("", "");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..9));
+    world.sync().expect(0);
+    world.reconfigure(|config| {
+        Config { state: config.state + "full_pull = \"1s\"\n", ..config }.job("writes = \"approve\"\n")
+    });
+    let id = world.held_as(3).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", id, serde_json::json!({"title": "Edited"}));
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    world.sync().expect(4);
+    Inbox(&world).drop("again.csv", people(1..9));
+    let ran = world.sync().expect(4);
+    assert_eq!(ran.job()["held"], 1, "{ran:?}");
+    assert!(Inbox(&world).text("processed", "again.csv.report.csv").contains("P00003"), "{ran:?}");
 }

@@ -185,7 +185,8 @@ fn without_a_store_there_is_nothing_to_drop() {
 fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
     for on_drift in ["overwrite", "keep", "report"] {
         let world = World::synced(
-            Config::rest("[job.guard]\nmax_updates = 4\n").job(&format!("on_drift = \"{on_drift}\"\n")),
+            Config::rest(&format!("{LEAVE_AT_ONCE}[job.guard]\nmax_updates = 4\n"))
+                .job(&format!("on_drift = \"{on_drift}\"\n")),
             40,
         );
         let other = |wrong: std::ops::Range<usize>| {
@@ -205,5 +206,9 @@ fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
             assert_eq!(ran.writes(), (0, 0, 0), "{on_drift}: {ran:?}");
         }
         assert!(world.staff().iter().all(|one| one["title"] == "Clerk"), "{on_drift}");
+        assert_eq!(world.run(&["status", "--json"]).job()["known"], 40, "{on_drift}: they are known all the same");
+        // So they leave like anyone else.
+        world.csv(other(2..3).replace(&row(1, "Clerk"), ""));
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "{on_drift}");
     }
 }

@@ -271,7 +271,12 @@ fn law_1_who_is_still_there_after_a_removal_that_was_confirmed_is_named_for_as_l
     world.csv(people(0..5));
     world.sync_at(&clock);
     world.csv(people(0..4));
+    // It says that there is no one, and that it has removed them, and did neither.
     world.faults(&["staff.delete not-found"]);
+    let ran = world.sync_at(&clock);
+    assert_eq!((ran.counts.deleted, world.staff().len()), (0, 5), "{ran:?}");
+    assert!(ran.reasons.iter().any(|reason| reason.text.contains("shows that it is there")), "{ran:?}");
+    world.faults(&["staff.delete status=200"]);
     assert_eq!(world.sync_at(&clock).counts.deleted, 1);
     world.faults(&[]);
     let id = world.held_as(4).unwrap()["id"].as_i64().unwrap();
