@@ -69,12 +69,6 @@ pub(super) struct PullState {
     /// The service's names of the fields that lists show; an entity that is read by itself may lack some of them.
     #[serde(default)]
     pub(super) listed: BTreeSet<String>,
-    /// Those that the last whole listing showed of every entity.
-    #[serde(default)]
-    pub(super) always: BTreeSet<String>,
-    /// Those that a whole listing once showed of every entity, and that none shows of any since.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) hidden: BTreeSet<String>,
     /// How many entities the last whole listing had.
     pub(super) count: u64,
     /// How many locations there were.
@@ -84,6 +78,27 @@ pub(super) struct PullState {
     /// The certifications whose holders were listed.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(super) certifications: BTreeSet<RemoteId>,
+}
+
+/// Which fields the service shows, by its names: what it showed of everyone once holds values where it is not shown any more.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct ShownFields {
+    /// Those that the last whole listing showed of every entity.
+    pub(super) always: BTreeSet<String>,
+    /// Those that a whole listing once showed of every entity, and that none shows of any since.
+    pub(super) hidden: BTreeSet<String>,
+}
+
+impl ShownFields {
+    /// Takes in what a listing showed of any entity; of a whole one, `lacked` are those that some entity lacked.
+    pub(super) fn listed(&mut self, names: &[&str], is_shown: impl Fn(&str) -> bool, lacked: Option<&BTreeSet<&str>>) {
+        self.hidden.retain(|name| !is_shown(name));
+        if let Some(lacked) = lacked {
+            let all = names.iter().filter(|name| !lacked.contains(*name)).map(|name| (*name).to_owned()).collect();
+            let before = std::mem::replace(&mut self.always, all);
+            self.hidden.extend(before.into_iter().filter(|name| !is_shown(name)));
+        }
+    }
 }
 
 impl PullState {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::certifications::Certifications;
-use super::collection::{Locations, PullState};
+use super::collection::{Locations, PullState, ShownFields};
 use super::elements::Elements;
 use super::remote::EntityRef;
 use jiff::{SignedDuration, Timestamp};
@@ -31,6 +31,7 @@ pub struct Mirror {
     /// Whether the watermark was stored.
     pub(super) saved: bool,
     pub(super) last: PullState,
+    pub(super) shown: ShownFields,
     pub(super) fields: BTreeSet<String>,
     pub(super) locations: Locations,
     pub(super) elements: Elements,
@@ -75,7 +76,7 @@ impl Mirror {
     /// Whether the service showed a field, by its name, of every entity, so that one that lacks it is not shown as a whole: it may
     /// hold a value there.
     pub fn hides(&self, name: &str) -> bool {
-        self.last.always.contains(name) || self.last.hidden.contains(name)
+        self.shown.always.contains(name) || self.shown.hidden.contains(name)
     }
 
     /// What the entities are.
@@ -183,6 +184,7 @@ impl Mirror {
         if !std::mem::replace(&mut self.saved, true) {
             let mut batch = Batch::default();
             batch.put_meta(MetaKey::Pull(self.target), &self.last);
+            batch.put_meta(MetaKey::Shown(self.target), &self.shown);
             self.put_names(&mut batch);
             bulk.add(batch)?;
         }

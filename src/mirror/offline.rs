@@ -33,6 +33,7 @@ impl Mirror {
         let Names { locations, elements, certifications } = store.meta(MetaKey::Names(target))?.unwrap_or_default();
         Ok(Some(Self {
             target,
+            shown: store.meta(MetaKey::Shown(target))?.unwrap_or_default(),
             found: BTreeMap::new(),
             persist: false,
             saved: true,

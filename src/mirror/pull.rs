@@ -26,8 +26,6 @@ const GONE_ASKED_AGAIN: usize = 8;
 /// Up to this number, or this share of those that are listed, entities that are there may be missing from the list: of more, it lies.
 const UNLISTED_MAX: usize = 3;
 const UNLISTED_SHARE: usize = 100;
-/// So many entities tell, all of them, that the service shows a field of everyone.
-const TOLD_BY: usize = 3;
 /// After how long what seems not to be there is asked for once more (law 3).
 pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
@@ -46,8 +44,11 @@ impl Mirror {
         let what = what(target);
         let last: PullState =
             store.meta(MetaKey::Pull(target)).map_err(ErrorKind::from).map_err(fail(what))?.unwrap_or_default();
+        let shown =
+            store.meta(MetaKey::Shown(target)).map_err(ErrorKind::from).map_err(fail(what))?.unwrap_or_default();
         let mut mirror = Self {
             target,
+            shown,
             found: BTreeMap::new(),
             persist: persist && !wanted.doubted,
             saved: false,
@@ -144,15 +145,9 @@ impl Mirror {
             self.last.fields.clone_from(&self.fields);
         }
         if let Some(unshown) = &seen.unshown {
-            let shown = |name: &str| !unshown.contains(&name);
-            let names = || Remote::field_names(target).iter().copied();
-            self.last.hidden.retain(|name| !shown(name));
-            if seen.whole {
-                let all = names().filter(|name| seen.listed.len() >= TOLD_BY && !seen.lacked.contains(name));
-                let before = std::mem::replace(&mut self.last.always, all.map(str::to_owned).collect());
-                self.last.hidden.extend(before.into_iter().filter(|name| !shown(name)));
-            }
-            self.last.listed.extend(names().filter(|name| shown(name)).map(str::to_owned));
+            let (names, is_shown) = (Remote::field_names(target), |name: &str| !unshown.contains(&name));
+            self.shown.listed(names, is_shown, seen.whole.then_some(&seen.lacked));
+            self.last.listed.extend(names.iter().filter(|name| is_shown(name)).map(|name| (*name).to_owned()));
         }
         self.last.moved(date, seen.newest);
         Ok(())

@@ -28,7 +28,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Action, JobName};
+use crate::record::{Action, JobName, Target};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -37,8 +37,8 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, and those of whom
-    /// a change was rejected.
+    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, and those with
+    /// a change that was rejected.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
@@ -153,6 +153,12 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
             ..Rebuilt::default()
         };
     }
+    // A field that the service shows no more may hold values all the same (law 2).
+    for target in Target::ALL.iter().filter(|_| is_of_account) {
+        if let Some(shown) = old.meta::<Json>(MetaKey::Shown(*target))? {
+            batch.put_meta(MetaKey::Shown(*target), &shown);
+        }
+    }
     // A state that was laid back is no newer for it.
     if let Some(origin) = old.meta::<Json>(MetaKey::Origin)?.filter(|_| is_of_account) {
         batch.put_meta(MetaKey::Origin, &origin);
@@ -176,7 +182,7 @@ fn keep_states(
         states.entry(job).or_default().partly_decided = true;
     }
     for part in config.parts() {
-        let Some(JobState { found, mut inbox, copies, copies_read, mapping, place, protects, .. }) =
+        let Some(JobState { found, mut inbox, copies, copies_read, held_set, mapping, place, protects, .. }) =
             old.meta(MetaKey::Job(&part.name))?
         else {
             continue;
@@ -184,6 +190,8 @@ fn keep_states(
         let state = states.entry(&part.name).or_default();
         // What another mapping or place alters is held as before.
         (state.copies, state.copies_read, state.protects) = (copies, copies_read, protects);
+        // No set that is approved by its number is another one by then.
+        state.held_set = held_set;
         (state.mapping, state.place) = (mapping, place);
         if part.inbox.is_none() {
             continue;

@@ -337,6 +337,21 @@ impl HoldReason {
         }
     }
 
+    /// Whether it waits, among other things, for its row may be about another person than the one whose key it has.
+    pub fn doubts_its_key(&self) -> bool {
+        match self {
+            Self::AnotherPerson
+            | Self::ValueOfKey { .. }
+            | Self::ValueOfJob { .. }
+            | Self::ValueOfEntity { .. }
+            | Self::MovedValue { .. }
+            | Self::NeedsOwnKey => true,
+            Self::Both { first, then } => first.doubts_its_key() || then.doubts_its_key(),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.doubts_its_key(),
+            _ => false,
+        }
+    }
+
     /// Whether it waits, among other things, for there are too many like it.
     pub fn is_limit(&self) -> bool {
         match self {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::approval::{held, wrong_presence};
 use super::collect::key_filter::narrowed;
 use super::collect::shared_read::read_once;
-use super::commit::adopt::Adoption;
+use super::commit::adopt::{Adoption, adopt_rejected};
 use super::commit::enqueue::{commit, left_unknown, parked};
 use super::commit::index::{IndexUpdate, save_index};
 use super::commit::spoilt_rows::end_earlier;
@@ -186,6 +186,9 @@ pub(crate) async fn plan_parts<'a>(
     let mut parts = Vec::new();
     for ((part, narrow, session), draft) in opened.into_iter().zip(drafts) {
         let plan = finish_plan(draft, mirrors, context.store, intent.digested())?;
+        if session.is_some() {
+            adopt_rejected(part, &plan, mirrors.of(plan.target), context.store)?;
+        }
         let blocked = plan.blocked.iter().cloned().chain(paused(context, job)).collect();
         parts.push(PartRun { narrow, session, ..PartRun::of_plan(part, JobPlan { blocked, ..plan }) });
     }

@@ -38,6 +38,8 @@ pub enum MetaKey<'a> {
     Covered(&'a JobName),
     /// The last finished pull of a collection.
     Pull(Target),
+    /// Which fields it has shown of every entity.
+    Shown(Target),
     /// The names that it found besides people.
     Names(Target),
     /// When old removals of a collection were last dropped.
@@ -75,6 +77,7 @@ impl fmt::Display for MetaKey<'_> {
             Self::Counts(job) => write!(f, "counts{apart}{job}"),
             Self::Covered(job) => write!(f, "covered{apart}{job}"),
             Self::Pull(target) => write!(f, "pull{apart}{target}"),
+            Self::Shown(target) => write!(f, "shown{apart}{target}"),
             Self::Names(target) => write!(f, "names{apart}{target}"),
             Self::Pruned(target) => write!(f, "pruned{apart}{target}"),
         }

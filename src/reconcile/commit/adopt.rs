@@ -3,8 +3,12 @@
 //! They are facts about the service and stay valid whatever becomes of the rest of the run. All of them are stored at once
 //! at the end, since at a first run they are everybody: a run that ends before finds them again.
 
+use std::collections::BTreeSet;
+
 use crate::config::Job;
-use crate::record::Key;
+use crate::mirror::Mirror;
+use crate::reconcile::model::job_plan::JobPlan;
+use crate::record::{Action, Key, RemoteId};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, BulkLoader, Store};
 
@@ -46,4 +50,23 @@ impl<'a> Adoption<'a> {
     pub(crate) fn end(self) -> Result<(), store::Error> {
         self.rows.commit()
     }
+}
+
+/// Remembers people who were found now and have a change that was rejected: that says nothing of who they are, and they are to be
+/// missed where they are gone.
+pub(crate) fn adopt_rejected(job: &Job, plan: &JobPlan, mirror: &Mirror, store: &Store) -> Result<(), store::Error> {
+    if plan.dropped.is_empty() {
+        return Ok(());
+    }
+    let matched: BTreeSet<RemoteId> = plan.updates.matched.iter().copied().collect();
+    let held: BTreeSet<&Key> = plan.held.iter().map(|held| &held.key).collect();
+    let mut adoption = Adoption::new(job, store);
+    for change in plan.dropped.iter().filter(|change| change.action == Action::Update && !held.contains(&change.key)) {
+        let Some(id) = change.id.filter(|id| matched.contains(id)) else { continue };
+        let is_free = Owner::of(store, plan.target, id)?.is_none();
+        if let Some(entity) = mirror.get(store, id)?.filter(|_| is_free) {
+            adoption.take(change.key.clone(), SyncedRecord::of(id, entity.created))?;
+        }
+    }
+    adoption.end()
 }

@@ -257,3 +257,33 @@ fn law_6_an_approved_update_of_a_person_who_was_removed_meanwhile_creates_no_one
     assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
     assert!(world.held_as(1).is_none());
 }
+
+#[test]
+fn whose_first_change_was_rejected_is_known_and_leaves_like_anyone_else() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let mut world = World::of(Config::rest(rest).job("writes = \"approve\"\n"));
+    for number in 1..5 {
+        world.person(number, if number == 1 { "Chief" } else { "Clerk" });
+    }
+    world.sync_of(people(1..5)).expect(4);
+    world.run(&["reject", "staff", "P00001"]).expect(0);
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+        assert_eq!(world.run(&["status", "--json"]).job()["known"], 4);
+    }
+    assert_eq!(world.held_as(1).unwrap()["title"], "Chief", "what was rejected stays so");
+    world.reconfigure(|config| Config { job: config.job.replace("approve", "auto"), ..config });
+    assert_eq!(world.sync_of(people(2..5)).expect(0).writes(), (0, 0, 1));
+}
+
+#[test]
+fn the_number_of_a_held_set_is_not_that_of_another_one_after_a_rebuild() {
+    let world = World::synced(Config::default().job("writes = \"approve\"\n"), 0);
+    world.sync_of(people(1..2)).expect(4);
+    let seen = held_set(&world);
+    world.run(&["rebuild"]).expect(0);
+    world.sync().expect(4);
+    world.sync_of(people(2..3)).expect(4);
+    assert!(held_set(&world) > seen);
+    world.run(&["approve", "staff", "--set", &seen.to_string()]).expect(1);
+}

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use rosterd::clock::Clock;
 use rosterd::reconcile::Report;
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, World, people, row};
 
 const HEADER: &str = "Employee No,Name,Email,Title,Start,End\n";
@@ -156,4 +157,44 @@ fn fault_60_a_machine_whose_clock_is_a_day_ahead_ends_no_grace_and_no_last_day_e
     assert!(ran.reason().unwrap().contains("1440 minutes ahead of the service's"), "{:?}", ran.reasons);
     right.advance(SignedDuration::from_hours(25));
     assert_eq!(writes(&world.sync_at(&right)), (0, 0, 2));
+}
+
+/// Rows with a number of someone else: held, and their days count for no one before that is decided.
+#[test]
+fn law_6_no_one_leaves_by_the_last_day_of_a_row_that_may_be_about_another_person() {
+    let config = || Config { source: "settle = \"0s\"\nmode = \"changes\"\n".into(), ..dated() };
+    let all: String = (1..9).map(|number| person(number, "", "")).collect();
+    let with_number = |row: String, from: usize, to: usize| row.replace(&format!("P{from:05}"), &format!("P{to:05}"));
+    for (name, rows, skipped) in [
+        ("a mistyped number", with_number(person(7, "", "04/03/2027"), 7, 8), 0),
+        ("that begins later", with_number(person(7, "2027-03-05", "05/03/2027"), 7, 8), 0),
+        ("that no run saw on its days", with_number(person(7, "2027-03-05", "05/03/2027"), 7, 8), 72),
+        (
+            "exchanged numbers",
+            with_number(person(7, "", "05/03/2027"), 7, 8) + &with_number(person(8, "", ""), 8, 7),
+            0,
+        ),
+    ] {
+        for decision in ["none", "reject", "rebuild"] {
+            let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+            let world = inbox_of(World::at(&clock, config()));
+            let inbox = Inbox(&world);
+            inbox.drop("a.csv", HEADER.to_owned() + &all);
+            assert_eq!(writes(&world.sync_at(&clock)), (8, 0, 0));
+            inbox.drop("b.csv", HEADER.to_owned() + &rows);
+            world.sync_at(&clock);
+            match decision {
+                "reject" if name == "a mistyped number" => world.run(&["reject", "staff", "P00008"]).expect(0),
+                "rebuild" => world.run(&["rebuild"]).expect(0),
+                _ => world.run(&["status"]),
+            };
+            clock.advance(SignedDuration::from_hours(skipped));
+            for day in 0..4 {
+                let ran = world.sync_at(&clock);
+                assert_eq!(writes(&ran), (0, 0, 0), "{name} {decision}, day {day}: {:?}", ran.reasons);
+                clock.advance(SignedDuration::from_hours(24));
+            }
+            world.expect_people(1..9);
+        }
+    }
 }

@@ -27,6 +27,8 @@ struct Undelivered {
     withdrawn: Vec<Key>,
     /// How many can't be used, since they were read by another mapping.
     unusable: usize,
+    /// Keys whose record is held since it may be about another person: no one leaves by its last day before that is decided.
+    doubted: BTreeSet<Key>,
 }
 
 impl Collector<'_> {
@@ -210,7 +212,10 @@ impl Collector<'_> {
     /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused.
     fn undelivered(&self, store: &Store, is_open: &dyn Fn(&Key) -> bool) -> Result<Undelivered, Error> {
         let is_moot = |key: &Key| self.stands(key) == Some(false);
-        let Undelivered { mut records, mut withdrawn, mut unusable } = Undelivered::default();
+        let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted } = Undelivered::default();
+        HELD.each(store, &self.job.name, |key, held| {
+            doubted.extend(held.reason.doubts_its_key().then_some(key));
+        })?;
         HELD.each(store, &self.job.name, |key, held| match held.record.filter(|_| is_open(&key)) {
             Some(record) if record.mapping != self.mapping => unusable += 1,
             Some(_) if is_moot(&key) => withdrawn.push(key),
@@ -225,7 +230,7 @@ impl Collector<'_> {
                 withdrawn.extend(is_over.then_some(change.key));
             })?;
         }
-        Ok(Undelivered { records, withdrawn, unusable })
+        Ok(Undelivered { records, withdrawn, unusable, doubted })
     }
 
     /// The keys of queued changes whose row is not over: it came after the one that named a last day.
@@ -262,7 +267,7 @@ impl Collector<'_> {
         let unsure = &self.unsure;
         let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key, unsure));
         let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
-        let Undelivered { mut records, withdrawn, mut unusable } = self.undelivered(store, &is_open)?;
+        let Undelivered { mut records, withdrawn, mut unusable, doubted } = self.undelivered(store, &is_open)?;
         let (mut ended, mut after) = (BTreeSet::new(), Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
@@ -313,8 +318,10 @@ impl Collector<'_> {
         self.later.unusable = unusable;
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
-            if record.marks.is_over(today) && self.stands(&key) != Some(true) {
-                self.left.insert(key, Statement::of_earlier());
+            if record.marks.is_over(today) && self.stands(&key) != Some(true) && !doubted.contains(&key) {
+                let named = Target::IDENTITY.into_iter();
+                let named = named.filter_map(|field| Some((field.into(), record.fields.get(field)?.clone())));
+                self.left.insert(key, Statement { who: named.collect(), ..Statement::of_earlier() });
                 continue;
             }
             let candidate = self.of_earlier(key.clone(), &record)?;
