@@ -74,7 +74,8 @@ impl ChosenKey {
     }
 }
 
-/// Releases held changes. Returns the keys; none where none of them can be approved.
+/// Releases held changes. Returns the keys; none where none of them can be approved. A key that is named and was rejected, of which
+/// nothing is held, is approved, too: it is what was rejected that is wanted then, and nothing else.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, chosen, Verdict::Approved)
 }
@@ -183,8 +184,11 @@ fn decide(
         let held: Vec<(String, &PendingApproval)> = held.collect();
         let Some((_, first)) = held.first() else {
             let mut found = BTreeMap::new();
-            for part in job.parts().filter(|part| is_rejection && wanted.as_ref().is_none_or(|own| *own == part.name)) {
-                found.extend(approvals(store, &part.name, key)?);
+            for part in job.parts().filter(|part| wanted.as_ref().is_none_or(|own| *own == part.name)) {
+                found.extend(match is_rejection {
+                    true => approvals(store, &part.name, key)?,
+                    false => of_update(store, (&part.name, key), |verdict| matches!(verdict, Verdict::Rejected(_)))?,
+                });
             }
             if found.is_empty() {
                 let memberships = held::held(store, &job.name.part(Target::Membership))?.into_keys();
@@ -204,7 +208,10 @@ fn decide(
     }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
     store.commit(left_open)?;
-    let mut decided = take_back(store, clock, taken_back)?;
+    let mut decided = match is_rejection {
+        true => take_back(store, clock, taken_back)?,
+        false => give_back(store, clock, job, taken_back)?,
+    };
     for (part, waiting) in chosen {
         decided.extend(decide_part(store, clock, part, waiting, verdict)?);
     }
@@ -225,16 +232,8 @@ pub(super) fn write_down(
 
 /// What was approved of a key and is not sent so far, by part and key, with the rest of what is one update.
 fn approvals(store: &Store, part: &JobName, key: &Key) -> Result<BTreeMap<(JobName, Key), Decided>, DecisionError> {
-    let is_approval = |decided: &Decided| matches!(decided.verdict, Verdict::Approved(_));
-    let mut all = BTreeMap::new();
-    let Some(named) = queue::DECISIONS.get(store, part, key)?.filter(is_approval) else { return Ok(all) };
-    queue::DECISIONS.each(store, part, |one, decided| {
-        let is_of_update = named.part_of.is_some() && decided.part_of == named.part_of;
-        if one == *key || (is_of_update && is_approval(&decided)) {
-            all.insert((part.clone(), one), decided);
-        }
-    })?;
-    let mut is_sent = named.part_of.is_some() && all.len() < 2;
+    let all = of_update(store, (part, key), |verdict| matches!(verdict, Verdict::Approved(_)))?;
+    let mut is_sent = all.len() == 1 && all.values().any(|named| named.part_of.is_some());
     for (_, one) in all.keys() {
         is_sent |= queue::get(store, part, one)?.is_some_and(|change| matches!(change.state, State::Sent { .. }));
     }
@@ -258,6 +257,51 @@ fn take_back(
         queue::DECISIONS.put(&mut batch, &job, &key, &decided);
         queue::remove(&mut batch, &job, &key);
         keys.push(key);
+    }
+    store.commit(batch)?;
+    Ok(keys)
+}
+
+/// What was decided of a key with such a verdict, with the rest of what is one update.
+fn of_update(
+    store: &Store,
+    (part, key): (&JobName, &Key),
+    is_such: impl Fn(&Verdict) -> bool,
+) -> Result<BTreeMap<(JobName, Key), Decided>, store::Error> {
+    let mut all = BTreeMap::new();
+    let named = queue::DECISIONS.get(store, part, key)?;
+    let Some(named) = named.filter(|decided| is_such(&decided.verdict)) else { return Ok(all) };
+    queue::DECISIONS.each(store, part, |one, decided| {
+        let is_of_update = named.part_of.is_some() && decided.part_of == named.part_of;
+        if one == *key || (is_of_update && is_such(&decided.verdict)) {
+            all.insert((part.clone(), one), decided);
+        }
+    })?;
+    Ok(all)
+}
+
+/// Approves what was rejected. The last file of an inbox is looked at once more for that: no other one need come.
+fn give_back(
+    store: &Store,
+    clock: &Clock,
+    job: &Job,
+    rejections: BTreeMap<(JobName, Key), Decided>,
+) -> Result<Vec<Key>, DecisionError> {
+    let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
+    let copies = restored_state::copies(store)?;
+    for ((part, key), decided) in rejections {
+        let Verdict::Rejected(wish) = decided.verdict else { continue };
+        write_down(&audit, clock, "approved", (&part, &key))?;
+        let decided = Decided { verdict: Verdict::Approved(wish), question: None, copies, ..decided };
+        queue::DECISIONS.put(&mut batch, &part, &key, &decided);
+        keys.push(key);
+    }
+    if !keys.is_empty() {
+        let mut state = JobState::load(store, &job.name)?;
+        if let Some(last) = state.inbox.past.last_mut() {
+            last.unfinished = true;
+        }
+        state.put(&mut batch, &job.name);
     }
     store.commit(batch)?;
     Ok(keys)

@@ -66,7 +66,7 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
     let set = operator::held_set(&store, job)?;
     let waiting = |part: &Job| reconcile::held(&store, &part.name);
     let held: Vec<_> = job.parts().map(waiting).collect::<Result<_, _>>()?;
-    if held.iter().all(BTreeMap::is_empty) && (keys.is_empty() || !decision.takes_back) {
+    if held.iter().all(BTreeMap::is_empty) && keys.is_empty() {
         return Err(Failure::failed(Message(format!("nothing of job {} is held", job.name))).hint(if decision.takes_back {
             "what is held is worked out by `rosterd sync`; what was approved and is not sent is rejected by its keys"
         } else {

@@ -408,9 +408,12 @@ impl Commit<'_> {
         let planned = self.plan.go.iter().chain(held).chain(&self.plan.dropped);
         let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));
         let wanted: BTreeMap<Key, u64> = decided.map(|change| (change.key.clone(), change.wish())).collect();
+        // Who it is can't be said now, so what was said of it stands.
+        let unclear: BTreeSet<&Key> =
+            self.plan.held.iter().filter(|held| held.change.is_none()).map(|held| &held.key).collect();
         held::prune(batch, &self.job.name, &updates.verdicts, &wanted, |key| {
             let is_said = self.filter.has(key) && updates.there.contains_key(key);
-            (self.judges(key, false) || is_said) && !updates.in_force.contains(key)
+            (self.judges(key, false) || is_said) && !updates.in_force.contains(key) && !unclear.contains(key)
         });
     }
 }

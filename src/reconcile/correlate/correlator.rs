@@ -8,7 +8,10 @@ use smol_str::SmolStr;
 use super::references::References;
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, Unclear, contradicted, is_named_alike, match_hash};
+use crate::plan::{
+    Correlation, HoldReason, Match, Matcher, Rules, Unclear, Verdict, contradicted, is_named_alike, match_hash,
+};
+use crate::queue::DECISIONS;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::doubtful_rows::{Doubt, DoubtfulRows};
@@ -251,6 +254,11 @@ impl Correlator {
                 let reason = HoldReason::OnlyShared { field: by.to_string(), id, key: owner.key.to_string() };
                 return Ok(Correlation::Doubtful { reason, entity, earlier });
             }
+            if context.is_rejected_as(&record.key, id)? {
+                let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
+                let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };
+                return Ok(Correlation::Doubtful { reason, entity, earlier });
+            }
         }
         if let Some(field) = contradicted {
             let (one, other) = (context.mirror.target().noun().to_owned(), field.to_owned());
@@ -364,6 +372,14 @@ impl CorrelationContext<'_> {
         }
         let is_free = owner.offers_to(self.store)?.as_ref() == Some(&self.job.name) || self.is_of_own_member(id)?;
         Ok(Some(owner).filter(|_| !is_free))
+    }
+
+    /// Whether a person said that a record is not that of an entity: that stands, though the key that the entity had is gone by now.
+    fn is_rejected_as(&self, key: &Key, id: RemoteId) -> Result<bool, store::Error> {
+        let decided = DECISIONS.get(self.store, &self.job.name, key)?;
+        Ok(decided.is_some_and(|decided| {
+            decided.question.is_some() && decided.id == Some(id) && matches!(decided.verdict, Verdict::Rejected(_))
+        }))
     }
 
     /// What was confirmed of an entity under the key of its owner, where that is one of this job.

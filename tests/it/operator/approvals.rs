@@ -2,6 +2,7 @@
 
 use rosterd::sandbox::Options;
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
@@ -278,7 +279,7 @@ fn whose_first_change_was_rejected_is_known_and_leaves_like_anyone_else() {
 
 #[test]
 fn the_number_of_a_held_set_is_not_that_of_another_one_after_a_rebuild() {
-    let world = World::synced(Config::default().job("writes = \"approve\"\n"), 0);
+    let world = World::of(Config::default().job("writes = \"approve\"\n"));
     world.sync_of(people(1..2)).expect(4);
     let seen = held_set(&world);
     world.run(&["rebuild"]).expect(0);
@@ -286,4 +287,31 @@ fn the_number_of_a_held_set_is_not_that_of_another_one_after_a_rebuild() {
     world.sync_of(people(2..3)).expect(4);
     assert!(held_set(&world) > seen);
     world.run(&["approve", "staff", "--set", &seen.to_string()]).expect(1);
+}
+
+#[test]
+fn a_rejection_is_taken_back_by_an_approval_of_its_key() {
+    for is_inbox in [false, true] {
+        let config = Config { source: "settle = \"0s\"\n".into(), ..Config::default().job("writes = \"approve\"\n") };
+        let world = if is_inbox { inbox_of(World::of(config)) } else { World::of(config) };
+        match is_inbox {
+            true => Inbox(&world).drop("a.csv", people(1..4)),
+            false => world.csv(people(1..4)),
+        }
+        world.sync().expect(4);
+        world.run(&["reject", "staff", "P00001", "P00002"]).expect(0);
+        world.run(&["approve", "staff", "P00003"]).expect(0);
+        assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+        let refused = world.run(&["approve", "staff", "P00003"]).expect(1);
+        assert!(refused.err.contains("is held"), "{refused:?}");
+        world.run(&["approve", "staff", "P00001"]).expect(0);
+        let ran = world.sync().expect(0);
+        assert_eq!(
+            (ran.writes(), world.keys()),
+            ((1, 0, 0), vec!["P00001".to_owned(), "P00003".to_owned()]),
+            "{ran:?}"
+        );
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "the other stays rejected");
+    }
 }

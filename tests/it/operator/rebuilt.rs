@@ -12,8 +12,9 @@ const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\
 fn flip(world: &World) {
     let path = world.state().join("store/db");
     let mut bytes = fs::read(&path).unwrap();
-    let middle = bytes.iter().rposition(|byte| *byte != 0).unwrap() / 2;
-    bytes[middle..middle + 64].iter_mut().for_each(|byte| *byte ^= 0x55);
+    // Wherever its rows lie: of what is read of a part, creates of unknown fate would make people known again.
+    let last = bytes.iter().rposition(|byte| *byte != 0).unwrap();
+    bytes[last / 16..last].iter_mut().for_each(|byte| *byte ^= 0x55);
     fs::write(path, bytes).unwrap();
 }
 

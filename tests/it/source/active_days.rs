@@ -198,3 +198,27 @@ fn law_6_no_one_leaves_by_the_last_day_of_a_row_that_may_be_about_another_person
         }
     }
 }
+
+#[test]
+fn law_6_who_was_said_to_be_someone_else_takes_no_one_over_once_the_old_number_has_left() {
+    let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+    let config = Config { source: "settle = \"0s\"\nmode = \"changes\"\n".into(), ..dated() };
+    let world = inbox_of(World::at(&clock, config));
+    let inbox = Inbox(&world);
+    let drop = |name: &str, rows: &str| inbox.drop(name, HEADER.to_owned() + rows);
+    drop("a.csv", &(1..7).map(|number| person(number, "", "")).collect::<String>());
+    assert_eq!(writes(&world.sync_at(&clock)), (6, 0, 0));
+    let id = world.held_as(1).unwrap()["id"].clone();
+    // By its number in the service's spelling it is the same person.
+    drop("b.csv", &person(1, "", "").replace("P00001", "p00001"));
+    assert_eq!(world.sync_at(&clock).counts.held, 1);
+    world.run(&["reject", "staff", "p00001"]).expect(0);
+    world.sync_at(&clock);
+    drop("c.csv", &person(1, "", "05/03/2027"));
+    for held in [1, 1, 2, 2] {
+        let ran = world.sync_at(&clock);
+        assert_eq!((writes(&ran), ran.counts.held), ((0, 0, 0), held), "both wait, and are named: {:?}", ran.reasons);
+        clock.advance(SignedDuration::from_hours(24));
+    }
+    assert!(world.staff().iter().any(|one| one["id"] == id && one["employee_id"] == "P00001"));
+}
