@@ -214,12 +214,12 @@ impl Collector<'_> {
         let is_moot = |key: &Key| self.stands(key) == Some(false);
         let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted } = Undelivered::default();
         HELD.each(store, &self.job.name, |key, held| {
-            doubted.extend(held.reason.doubts_its_key().then_some(key));
-        })?;
-        HELD.each(store, &self.job.name, |key, held| match held.record.filter(|_| is_open(&key)) {
-            Some(record) if record.mapping != self.mapping => unusable += 1,
-            Some(_) if is_moot(&key) => withdrawn.push(key),
-            record => records.extend(record.map(|record| (key, record))),
+            doubted.extend(held.reason.doubts_its_key().then(|| key.clone()));
+            match held.record.filter(|_| is_open(&key)) {
+                Some(record) if record.mapping != self.mapping => unusable += 1,
+                Some(_) if is_moot(&key) => withdrawn.push(key),
+                record => records.extend(record.map(|record| (key, record))),
+            }
         })?;
         for change in self.created_once(store)?.into_iter().filter(|change| is_open(&change.key)) {
             records.entry(change.key).or_insert(self.kept(change.wish.fields, change.marks));
