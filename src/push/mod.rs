@@ -21,6 +21,7 @@ mod error;
 mod lanes;
 mod outcome;
 mod photo;
+mod taken;
 mod presence;
 mod recover;
 mod refused;

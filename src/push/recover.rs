@@ -4,10 +4,11 @@
 //! one request shows it. What is found to be done is confirmed as if the answer had come: in the snapshot and in the
 //! audit file. What is not done is planned again.
 
-use super::attempt::{earlier, has_taken, loss};
+use super::attempt::{earlier, loss};
 use super::commit::Written;
 use super::error::Error;
 use super::request::body::lost;
+use super::taken::has_taken;
 use super::{Outcome, Push};
 use crate::mirror::Mirror;
 use crate::plan::HoldReason;

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 
 use smol_str::SmolStr;
 
-use super::attempt::rewritten;
 use super::commit::Written;
 use super::error::Error;
+use super::taken::rewritten;
 use super::{Outcome, Progress, Push};
 use crate::crash::term;
 use crate::fault::chain;
