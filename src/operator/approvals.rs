@@ -177,7 +177,7 @@ fn decide(
             state.put(&mut left_open, &part.name);
         }
     }
-    let mut taken_back = BTreeMap::new();
+    let mut turned = BTreeMap::new();
     for ChosenKey { part: wanted, key } in choice.keys.into_iter().flatten() {
         let parts = chosen.iter().filter(|(part, _)| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
         let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(key)?)));
@@ -195,7 +195,7 @@ fn decide(
                 let memberships = memberships.filter(|pair| pair.member().as_ref() == Some(key)).collect();
                 return Err(DecisionError::NotHeld { key: key.clone(), memberships });
             }
-            taken_back.extend(found);
+            turned.extend(found);
             continue;
         };
         let open = held.iter().filter(|(_, change)| change.action.is_some());
@@ -208,10 +208,7 @@ fn decide(
     }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
     store.commit(left_open)?;
-    let mut decided = match is_rejection {
-        true => take_back(store, clock, taken_back)?,
-        false => give_back(store, clock, job, taken_back)?,
-    };
+    let mut decided = turn_over(store, clock, job, turned)?;
     for (part, waiting) in chosen {
         decided.extend(decide_part(store, clock, part, waiting, verdict)?);
     }
@@ -243,25 +240,6 @@ fn approvals(store: &Store, part: &JobName, key: &Key) -> Result<BTreeMap<(JobNa
     }
 }
 
-/// Rejects what was approved.
-fn take_back(
-    store: &Store,
-    clock: &Clock,
-    approvals: BTreeMap<(JobName, Key), Decided>,
-) -> Result<Vec<Key>, DecisionError> {
-    let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
-    for ((job, key), decided) in approvals {
-        let Verdict::Approved(wish) = decided.verdict else { continue };
-        write_down(&audit, clock, "rejected", (&job, &key))?;
-        let decided = Decided { verdict: Verdict::Rejected(wish), seen: None, ..decided };
-        queue::DECISIONS.put(&mut batch, &job, &key, &decided);
-        queue::remove(&mut batch, &job, &key);
-        keys.push(key);
-    }
-    store.commit(batch)?;
-    Ok(keys)
-}
-
 /// What was decided of a key with such a verdict, with the rest of what is one update.
 fn of_update(
     store: &Store,
@@ -280,27 +258,35 @@ fn of_update(
     Ok(all)
 }
 
-/// Approves what was rejected. The last file of an inbox is looked at once more for that: no other one need come.
-fn give_back(
+/// Rejects what was approved, and approves what was rejected. For the latter the last file of an inbox is looked at once more: no other
+/// one need come.
+fn turn_over(
     store: &Store,
     clock: &Clock,
     job: &Job,
-    rejections: BTreeMap<(JobName, Key), Decided>,
+    decisions: BTreeMap<(JobName, Key), Decided>,
 ) -> Result<Vec<Key>, DecisionError> {
     let (audit, mut batch, mut keys) = (Audit::new(store.home()), Batch::default(), Vec::new());
     let copies = restored_state::copies(store)?;
-    for ((part, key), decided) in rejections {
-        let Verdict::Rejected(wish) = decided.verdict else { continue };
-        write_down(&audit, clock, "approved", (&part, &key))?;
-        let decided = Decided { verdict: Verdict::Approved(wish), question: None, copies, ..decided };
+    let mut is_wanted = false;
+    for ((part, key), decided) in decisions {
+        let (decision, decided) = match decided.verdict {
+            Verdict::Approved(wish) => {
+                queue::remove(&mut batch, &part, &key);
+                ("rejected", Decided { verdict: Verdict::Rejected(wish), seen: None, ..decided })
+            }
+            Verdict::Rejected(wish) => {
+                is_wanted = true;
+                ("approved", Decided { verdict: Verdict::Approved(wish), question: None, copies, ..decided })
+            }
+        };
+        write_down(&audit, clock, decision, (&part, &key))?;
         queue::DECISIONS.put(&mut batch, &part, &key, &decided);
         keys.push(key);
     }
-    if !keys.is_empty() {
+    if is_wanted {
         let mut state = JobState::load(store, &job.name)?;
-        if let Some(last) = state.inbox.past.last_mut() {
-            last.unfinished = true;
-        }
+        state.inbox.past.last_mut().into_iter().for_each(|last| last.unfinished = true);
         state.put(&mut batch, &job.name);
     }
     store.commit(batch)?;

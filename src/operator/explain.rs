@@ -17,7 +17,7 @@ use crate::mapping::{Bound, Mapped, Reading};
 use crate::mirror::Mirror;
 use crate::plan::{Change, LeaverAction, OnDrift, Outline, Verdict};
 use crate::queue;
-use crate::reconcile::approval::held::{PendingApproval, held, verdicts};
+use crate::reconcile::approval::held::{HELD, PendingApproval};
 use crate::reconcile::collect::{fingerprint, lookups, rows};
 use crate::reconcile::correlate::fit::fit;
 use crate::reconcile::inbox::peek::{self, Peeked};
@@ -247,8 +247,8 @@ fn explain_part(context: &Context<'_>, job: &Job, key: &Key) -> Result<Explanati
     let record = record.as_ref();
     let (last_change, decisions) = last_recorded(context, job, key)?;
     let (outlook, of_plan) = outlook(context, job, key, mirrors.as_ref(), unreadable.as_deref().map_or(Ok(&rows), Err));
-    let held = held(store, &job.name)?.remove(key);
-    let decision = verdicts(store, &job.name)?.remove(key);
+    let held = HELD.get(store, &job.name, key)?;
+    let decision = queue::DECISIONS.get(store, &job.name, key)?.map(|decided| decided.verdict);
     let is_open = held.is_none() && !matches!(decision, Some(Verdict::Rejected(_))) && incomplete.is_empty();
     let outlook = match outlook {
         Outlook::Absent if is_open && leaves_now(context, job, known.as_ref()) => {

@@ -100,9 +100,12 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let mut seen = Rebuilt::default();
     // Nothing that is sent has them found again, and they are to be missed where they are gone.
     let mut rejected = BTreeSet::new();
-    old.carry(&DECISIONS, &mut Batch::default(), |job, key, decided| {
-        rejected.extend(matches!(decided.verdict, Verdict::Rejected(_)).then_some((job, key)));
-        false
+    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
+        let is_approved = matches!(decided.verdict, Verdict::Approved(_));
+        let is_dropped = is_approved && !of_changes.contains(&job);
+        seen.approvals += u64::from(is_dropped);
+        rejected.extend((!is_approved).then_some((job, key)));
+        !is_dropped
     })?;
     let mut known = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
@@ -125,12 +128,6 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
     keep_states(old, config, &undecided, &mut batch)?;
-    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, _, decided| {
-        let is_approved = matches!(decided.verdict, Verdict::Approved(_));
-        let is_dropped = is_approved && !of_changes.contains(&job);
-        seen.approvals += u64::from(is_dropped);
-        !is_dropped
-    })?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, _, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
         let is_carried = of_changes.contains(&job) && !is_unknown;
@@ -188,10 +185,9 @@ fn keep_states(
             continue;
         };
         let state = states.entry(&part.name).or_default();
-        // What another mapping or place alters is held as before.
-        (state.copies, state.copies_read, state.protects) = (copies, copies_read, protects);
         // No set that is approved by its number is another one by then.
-        state.held_set = held_set;
+        (state.copies, state.copies_read, state.protects, state.held_set) = (copies, copies_read, protects, held_set);
+        // What another mapping or place alters is held as before.
         (state.mapping, state.place) = (mapping, place);
         if part.inbox.is_none() {
             continue;

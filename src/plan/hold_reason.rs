@@ -261,11 +261,15 @@ impl HoldReason {
 
     /// Whether the record waits, among other things, for it has the name or email of a person that no record matches.
     pub fn is_stranger(&self) -> bool {
+        self.has(&|one| matches!(one, Self::SameName { .. } | Self::SameEmail { .. }))
+    }
+
+    /// Whether a reason, or one of those that it is made of, is such a one.
+    fn has(&self, is_such: &dyn Fn(&Self) -> bool) -> bool {
         match self {
-            Self::SameName { .. } | Self::SameEmail { .. } => true,
-            Self::Both { first, then } => first.is_stranger() || then.is_stranger(),
-            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_stranger(),
-            _ => false,
+            Self::Both { first, then } => first.has(is_such) || then.has(is_such),
+            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.has(is_such),
+            one => is_such(one),
         }
     }
 
@@ -311,45 +315,47 @@ impl HoldReason {
 
     /// Whether a person is asked whether a record is the person that it may be.
     pub fn is_question(&self) -> bool {
-        match self {
-            Self::Shared { .. }
-            | Self::SharedWithMissing { .. }
-            | Self::Unfindable
-            | Self::Twin { .. }
-            | Self::SameName { .. }
-            | Self::SameEmail { .. }
-            | Self::SameNameAndEmail { .. }
-            | Self::NewKey { .. }
-            | Self::OnlyShared { .. }
-            | Self::Contradicted { .. }
-            | Self::EarlierMatch { .. }
-            | Self::NotThis { .. }
-            | Self::AnotherPerson
-            | Self::ValueOfKey { .. }
-            | Self::ValueOfJob { .. }
-            | Self::ValueOfEntity { .. }
-            | Self::MovedValue { .. }
-            | Self::DoubtfulRow
-            | Self::Other(_) => true,
-            Self::Both { first, then } => first.is_question() || then.is_question(),
-            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.is_question(),
-            _ => false,
-        }
+        let is_such = |one: &Self| {
+            matches!(
+                one,
+                Self::Shared { .. }
+                    | Self::SharedWithMissing { .. }
+                    | Self::Unfindable
+                    | Self::Twin { .. }
+                    | Self::SameName { .. }
+                    | Self::SameEmail { .. }
+                    | Self::SameNameAndEmail { .. }
+                    | Self::NewKey { .. }
+                    | Self::OnlyShared { .. }
+                    | Self::Contradicted { .. }
+                    | Self::EarlierMatch { .. }
+                    | Self::NotThis { .. }
+                    | Self::AnotherPerson
+                    | Self::ValueOfKey { .. }
+                    | Self::ValueOfJob { .. }
+                    | Self::ValueOfEntity { .. }
+                    | Self::MovedValue { .. }
+                    | Self::DoubtfulRow
+                    | Self::Other(_)
+            )
+        };
+        self.has(&is_such)
     }
 
     /// Whether it waits, among other things, for its row may be about another person than the one whose key it has.
     pub fn doubts_its_key(&self) -> bool {
-        match self {
-            Self::AnotherPerson
-            | Self::ValueOfKey { .. }
-            | Self::ValueOfJob { .. }
-            | Self::ValueOfEntity { .. }
-            | Self::MovedValue { .. }
-            | Self::NeedsOwnKey => true,
-            Self::Both { first, then } => first.doubts_its_key() || then.doubts_its_key(),
-            Self::Segment { reason, .. } | Self::Undoing { reason, .. } => reason.doubts_its_key(),
-            _ => false,
-        }
+        let is_such = |one: &Self| {
+            matches!(
+                one,
+                Self::AnotherPerson
+                    | Self::ValueOfKey { .. }
+                    | Self::ValueOfJob { .. }
+                    | Self::ValueOfEntity { .. }
+                    | Self::MovedValue { .. }
+                    | Self::NeedsOwnKey
+            )
+        };
+        self.has(&is_such)
     }
 
     /// Whether it waits, among other things, for there are too many like it.

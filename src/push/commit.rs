@@ -119,12 +119,15 @@ impl Push<'_> {
         }
         let edited = before.as_ref().zip(was).is_some_and(|(known, was)| self.was_edited(change, known, was));
         let other = Owner::besides(self.store, change.target, after.id, (&change.job, &change.key))?;
-        let before = match (before.filter(|before| before.id == after.id), &other) {
+        let is_theirs = |known: &SyncedRecord| known.id == after.id;
+        let before = match (before.filter(is_theirs), &other) {
             // What is known of them under the key that they had in the same job still holds.
-            (None, Some(other)) if other.job == change.job => SyncedRecord::get(self.store, &other.job, &other.key)?,
+            (None, Some(other)) if other.job == change.job => {
+                SyncedRecord::get(self.store, &other.job, &other.key)?.filter(is_theirs)
+            }
             (before, _) => before,
         };
-        let known = self.remembered(change, before.filter(|before| before.id == after.id), &after, seen);
+        let known = self.remembered(change, before, &after, seen);
         let known = SyncedRecord { edits: if edited { known.edits + 1 } else { 0 }, ..known };
         if let Some(other) = other {
             // The person has a new key, or belonged to a job that is no more.

@@ -21,12 +21,12 @@ mod error;
 mod lanes;
 mod outcome;
 mod photo;
-mod taken;
 mod presence;
 mod recover;
 mod refused;
 mod request;
 mod resolve_unknown;
+mod taken;
 mod schedule;
 mod stop_reason;
 

@@ -319,15 +319,14 @@ impl View<'_> {
             Outlook::Absent if self.all.rows.is_empty() && !self.all.incomplete.is_empty() => {
                 "nothing: no one leaves by a read that is not complete".to_owned()
             }
-            Outlook::Absent if self.all.held.is_some() => "nothing before what is held is decided or mended".to_owned(),
+            Outlook::Absent | Outlook::Nothing if self.all.held.is_some() => {
+                "nothing before what is held is decided or mended".to_owned()
+            }
             Outlook::Absent if self.all.rows.is_empty() => "nothing of the source: it has no such record".to_owned(),
             Outlook::Absent => "nothing of the source: its row does not count today".to_owned(),
             Outlook::Leaves(action) => {
                 let fate = if *action == Action::Update { "set as gone" } else { "removed" };
                 format!("{fate}: the source does not have them any more, and the grace is over")
-            }
-            Outlook::Nothing if self.all.held.is_some() => {
-                "nothing before what is held is decided or mended".to_owned()
             }
             Outlook::Nothing => "nothing: source and service agree".to_owned(),
             Outlook::Rejected(reasons) => format!("nothing: the row is rejected: {}", sanitize(&reasons.join("; "))),

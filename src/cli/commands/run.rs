@@ -116,8 +116,8 @@ pub(crate) async fn reload(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
         }
         let path = std::path::absolute(&config.source_path).unwrap_or_else(|_| config.source_path.clone());
         let folder = path.parent().filter(|folder| is_of_accounts(folder));
-        let words = Message("no daemon is running that could take a configuration".to_owned());
         let Some(folder) = folder.map(Path::display) else {
+            let words = Message("no daemon is running that could take a configuration".to_owned());
             let hint = "start it with `rosterd run`, or as a service: systemctl start rosterd";
             return Err(Failure::failed(words).hint(hint));
         };

@@ -135,7 +135,8 @@ pub(crate) fn hold_left_open(
 
 /// The keys of which something waits that takes back a run, for a decision or to be sent.
 pub(crate) fn undone(store: &Store, job: &JobName) -> Result<BTreeSet<Key>, store::Error> {
-    let mut all = undone_of(&held(store, job)?);
+    let mut all = Vec::new();
+    HELD.each(store, job, |key, held| all.extend(held.undone().map(|id| (key, id))))?;
     let mut queued = Vec::new();
     queue::briefs(store, job, |change| {
         queued.extend((change.undoes && !change.state.is_parked()).then_some(change.key));
@@ -149,12 +150,6 @@ pub(crate) fn undone(store: &Store, job: &JobName) -> Result<BTreeSet<Key>, stor
         }
     }
     Ok(keys)
-}
-
-/// What takes back a run, of what is held, with the entities that it is about.
-fn undone_of(held: &BTreeMap<Key, PendingApproval>) -> Vec<(Key, RemoteId)> {
-    let undone = held.iter().filter(|(_, held)| held.undo.is_some());
-    undone.filter_map(|(key, held)| Some((key.clone(), held.change.as_ref()?.id?))).collect()
 }
 
 /// Whether a key is still that of an entity: what takes back a run ends with its person.
@@ -191,7 +186,8 @@ pub(crate) fn replace(
             kept.insert(key, held);
         }
     })?;
-    for (key, id) in undone_of(&kept) {
+    let undone = kept.iter().filter_map(|(key, held)| Some((key.clone(), held.undone()?)));
+    for (key, id) in undone.collect::<Vec<_>>() {
         if !is_of(store, job, &key, id)? {
             kept.remove(&key);
         }
@@ -312,6 +308,11 @@ impl PendingApproval {
         let is_kept = is_said_once || (change.is_none() && matches!(held.reason, HoldReason::Taken { .. }));
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
         Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
+    }
+
+    /// The entity of which it takes back what a run did; none where it does not.
+    fn undone(&self) -> Option<RemoteId> {
+        self.undo.as_ref().and(self.change.as_ref())?.id
     }
 
     /// What was approved and is to be looked at again, as it is queued.

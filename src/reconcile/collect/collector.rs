@@ -439,9 +439,12 @@ impl<'a> Collector<'a> {
         }
         // Any of the memberships of who has a row without an organization may be the one that it means.
         let unplaced: BTreeSet<Key> = std::mem::take(&mut self.unplaced).into_values().collect();
-        let is_unplaced = |key: &str| Key::new(key)?.member().filter(|member| unplaced.contains(member));
-        for at in (0..index.len()).filter(|at| !unplaced.is_empty() && is_unplaced(index.entry(*at).key).is_some()) {
-            self.present.mark(at);
+        if !unplaced.is_empty() {
+            let member = |at: usize| Key::new(index.entry(at).key)?.member();
+            let is_meant = |at: &usize| member(*at).is_some_and(|member| unplaced.contains(&member));
+            for at in (0..index.len()).filter(is_meant) {
+                self.present.mark(at);
+            }
         }
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;

@@ -55,7 +55,7 @@ impl<'a> Adoption<'a> {
 /// Remembers people who were found now and have a change that was rejected: that says nothing of who they are, and they are to be
 /// missed where they are gone.
 pub(crate) fn adopt_rejected(job: &Job, plan: &JobPlan, mirror: &Mirror, store: &Store) -> Result<(), store::Error> {
-    if plan.dropped.is_empty() {
+    if plan.dropped.is_empty() || plan.updates.matched.is_empty() {
         return Ok(());
     }
     let matched: BTreeSet<RemoteId> = plan.updates.matched.iter().copied().collect();

@@ -224,6 +224,10 @@ impl Correlator {
         let earlier = context.earlier(owner.as_ref(), id)?;
         if let Some(owner) = owner {
             let is_own = owner.job == context.job.name;
+            let new_key = || {
+                let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
+                HoldReason::NewKey { field, one, id, key: owner.key.to_string() }
+            };
             let presence = if is_own { (context.presence)(&owner.key) } else { RowPresence::Seen };
             let is_weak = by == SHARED || contradicted.is_some();
             // No file of changes says whether the other key is gone.
@@ -233,9 +237,7 @@ impl Correlator {
                 return Ok(Correlation::Matched { by, entity, earlier });
             }
             if is_open && (!is_weak || is_named_alike(&entity, &record.fields)) {
-                let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
-                let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };
-                return Ok(Correlation::Doubtful { reason, entity, earlier });
+                return Ok(Correlation::Doubtful { reason: new_key(), entity, earlier });
             }
             if is_own && presence != RowPresence::Absent && is_weak {
                 return Ok(Correlation::Unclear(Unclear::Shared {
@@ -255,9 +257,7 @@ impl Correlator {
                 return Ok(Correlation::Doubtful { reason, entity, earlier });
             }
             if context.is_rejected_as(&record.key, id)? {
-                let (field, one) = (by.to_string(), context.mirror.target().noun().to_owned());
-                let reason = HoldReason::NewKey { field, one, id, key: owner.key.to_string() };
-                return Ok(Correlation::Doubtful { reason, entity, earlier });
+                return Ok(Correlation::Doubtful { reason: new_key(), entity, earlier });
             }
         }
         if let Some(field) = contradicted {

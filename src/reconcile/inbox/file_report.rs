@@ -89,21 +89,17 @@ fn missing_notes(
     language: Language,
 ) -> Vec<FileNote> {
     let time = |at: Timestamp| language.time(&at.to_zoned(now.time_zone().clone()));
-    let note = |is_of: &dyn Fn(&Missed) -> bool| {
-        let of_these = || missed.iter().filter(|one| is_of(one));
-        let (people, since) = (of_these().count() as u64, time(of_these().map(|one| one.since).min()?));
-        Some(match of_these().filter_map(|one| one.due).min() {
-            None => FileNote::MissingStay { people, of, since },
-            Some(_) if of_these().any(|one| held.contains(&one.key)) => FileNote::MissingHeld { people, of, since },
-            Some(due) if due <= now.timestamp() => FileNote::MissingDue { people, of, since },
-            Some(due) => FileNote::MissingUntil { people, of, since, at: time(due) },
-        })
+    let (stay, leave): (Vec<&Missed>, Vec<&Missed>) = missed.iter().partition(|one| one.due.is_none());
+    let (wait, go): (Vec<&Missed>, Vec<&Missed>) = leave.into_iter().partition(|one| held.contains(&one.key));
+    let about = |some: &[&Missed]| Some((some.len() as u64, time(some.iter().map(|one| one.since).min()?)));
+    let goes = |(people, since)| match go.iter().filter_map(|one| one.due).min() {
+        Some(due) if due > now.timestamp() => FileNote::MissingUntil { people, of, since, at: time(due) },
+        _ => FileNote::MissingDue { people, of, since },
     };
-    let waits = |one: &Missed| one.due.is_some() && held.contains(&one.key);
-    [note(&|one| one.due.is_some() && !waits(one)), note(&waits), note(&|one| one.due.is_none())]
-        .into_iter()
-        .flatten()
-        .collect()
+    let going = about(&go).map(goes);
+    let waiting = about(&wait).map(|(people, since)| FileNote::MissingHeld { people, of, since });
+    let staying = about(&stay).map(|(people, since)| FileNote::MissingStay { people, of, since });
+    [going, waiting, staying].into_iter().flatten().collect()
 }
 
 /// Whether it is only said because something waits.

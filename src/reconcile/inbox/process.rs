@@ -9,7 +9,7 @@ use super::staleness::{self, as_before};
 use super::{cleanup, file_report, pending, report_updates};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
-use crate::reconcile::approval::held;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::dropped::known_file::{older_export, same_as_last};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::next_file::{Arrivals, NextFile};
@@ -291,12 +291,11 @@ impl<'a> InboxRun<'a> {
 
     /// Whether something is held that a file says.
     fn is_held(&self) -> Result<bool, Error> {
+        let mut is_held = false;
         for part in self.job.parts() {
-            if held::held(self.context.store, &part.name)?.values().any(|held| held.undo.is_none()) {
-                return Ok(true);
-            }
+            HELD.each(self.context.store, &part.name, |_, held| is_held |= held.undo.is_none())?;
         }
-        Ok(false)
+        Ok(is_held)
     }
 
     /// What those who dropped a file get back; `runs` are those that read it before they were cut off.

@@ -75,8 +75,8 @@ impl Missing {
             Some(_) if self.too_many => (self.stay, 0),
             Some(_) => (self.stay, self.waiting),
         };
-        let decided = ["stays until that is decided", "stay until that is decided"];
-        let but = [those(waiting, decided[0], decided[1]), those(stay, "stays", "stay")];
+        let waiting = those(waiting, "stays until that is decided", "stay until that is decided");
+        let but = [waiting, those(stay, "stays", "stay")];
         let but = but.into_iter().flatten().collect::<Vec<_>>().join(" and ");
         let but = if but.is_empty() { but } else { format!(", but {but}") };
         format!("{people} of {of} {} since {}; {then}{but}", target.plural(), time(self.since))

@@ -319,9 +319,9 @@ impl Collector<'_> {
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
             if record.marks.is_over(today) && self.stands(&key) != Some(true) && !doubted.contains(&key) {
-                let named = Target::IDENTITY.into_iter();
-                let named = named.filter_map(|field| Some((field.into(), record.fields.get(field)?.clone())));
-                self.left.insert(key, Statement { who: named.collect(), ..Statement::of_earlier() });
+                let text = |field: &'static str| Some((field.into(), record.fields.get(field)?.clone()));
+                let who = Target::IDENTITY.into_iter().filter_map(text).collect();
+                self.left.insert(key, Statement { who, ..Statement::of_earlier() });
                 continue;
             }
             let candidate = self.of_earlier(key.clone(), &record)?;
