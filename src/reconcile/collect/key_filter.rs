@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::collector::CollectedRows;
+use super::collected_rows::CollectedRows;
 use super::rows;
 use crate::config::Job;
 use crate::reconcile::model::context::{Context, KeyFilter};

@@ -1,5 +1,6 @@
 //! From a source to candidates: the rows that are new or changed, and which known keys are there.
 
+pub(crate) mod collected_rows;
 pub(crate) mod collector;
 pub(crate) mod duplicates;
 pub(crate) mod fingerprint;

@@ -15,7 +15,7 @@
 //! Rejected: to doubt the whole read. If a name leads to many servers that show nothing of each other, the present one
 //! always lacks someone that another one showed, and there would never be a leaver.
 
-use super::collector::CollectedRows;
+use super::collected_rows::CollectedRows;
 use crate::reconcile::model::replicas::Replicas;
 use crate::record::{JobName, Key};
 use crate::snapshot::Index;
