@@ -1,9 +1,9 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
-//! it: what a person rejected, who is gone and since when, what a limit holds until it is decided on, what may have been
-//! created, who was removed a short while ago, whose presence is still to be verified, which plan files were applied, and the
-//! number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far
+//! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit holds until it is decided
+//! on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan files were
+//! applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far
 //! as it can be read, and it is dropped only on request, since it is unknown what was lost.
 //!
 //! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them
@@ -28,7 +28,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Action, JobName, Target};
+use crate::record::{Action, JobName, Key, Target};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -38,10 +38,12 @@ pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
     /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, and those with
-    /// a change that was rejected.
+    /// a change that was rejected, is held or is queued.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
+    /// Of those who are kept, those of jobs that read everyone, who are there and of whom a change is not settled.
+    pub unsettled: u64,
     /// Changes that waited to be sent, or were parked.
     pub queued: u64,
     /// Of them, those of jobs that read files of changes, which are kept.
@@ -98,21 +100,23 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
-    // Nothing that is sent has them found again, and they are to be missed where they are gone.
-    let mut rejected = BTreeSet::new();
+    // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
+    let mut unsettled = unsettled(old)?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
         let is_dropped = is_approved && !of_changes.contains(&job);
         seen.approvals += u64::from(is_dropped);
-        rejected.extend((!is_approved).then_some((job, key)));
+        unsettled.extend((!is_approved).then_some((job, key)));
         !is_dropped
     })?;
     let mut known = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
-        let is_kept = leaves || of_changes.contains(&job) || rejected.contains(&(job.clone(), key.clone()));
-        is_kept && known.insert((job, key))
+        let is_said_once = of_changes.contains(&job);
+        let is_unsettled = unsettled.contains(&(job.clone(), key.clone()));
+        seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
+        (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;
     old.carry(&OWNERS, &mut batch, |_, _, owner| known.contains(&(owner.job, owner.key)))?;
     let mut undecided = BTreeSet::new();
@@ -164,6 +168,20 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
+}
+
+/// The records of which an update waits for a decision or is queued.
+fn unsettled(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
+    let (mut keys, mut unused) = (BTreeSet::new(), Batch::default());
+    old.carry(&HELD, &mut unused, |job, key, held| {
+        keys.extend((held.action == Some(Action::Update)).then_some((job, key)));
+        false
+    })?;
+    old.carry(&QUEUE, &mut unused, |job, key, change| {
+        keys.extend((change.wish.action == Action::Update).then_some((job, key)));
+        false
+    })?;
+    Ok(keys)
 }
 
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something

@@ -74,7 +74,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &RebuildArgs) -> Result<E
 
 /// Says what was dropped and what was kept.
 fn say(ui: &Ui, config: &Config, seen: Rebuilt) {
-    let Rebuilt { known, kept, leaving, queued, carried, held, waiting, rejections, approvals, unknown } = seen;
+    let Rebuilt { known, kept, leaving, unsettled, queued, carried, held, waiting, rejections, approvals, unknown } =
+        seen;
     ui.line(format!(
         "dropped: {} people known, {} changes queued or parked, {} held, {}",
         known - kept,
@@ -83,16 +84,18 @@ fn say(ui: &Ui, config: &Config, seen: Rebuilt) {
         counted(approvals, "approval", "approvals")
     ));
     ui.line(format!(
-            "kept: audit files, pauses, {}, {} who are gone from the source, {} that wait for a decision, {} of unknown fate",
-            counted(rejections, "rejection", "rejections"),
-            people(leaving),
-            counted(waiting, "change", "changes"),
-            counted(unknown, "create", "creates")
-        ));
+        "kept: audit files, pauses, {}, {} who are gone from the source, {} with a change that is not settled, {} \
+             that wait for a decision, {} of unknown fate",
+        counted(rejections, "rejection", "rejections"),
+        people(leaving),
+        people(unsettled),
+        counted(waiting, "change", "changes"),
+        counted(unknown, "create", "creates")
+    ));
     if config.jobs.iter().any(|job| job.mode == Mode::Changes) {
         ui.line(format!(
             "kept of jobs that read files of changes, since no file says it again: {}, {} that are queued",
-            people(kept - leaving),
+            people(kept - leaving - unsettled),
             counted(carried, "change", "changes")
         ));
     }

@@ -183,6 +183,32 @@ fn without_a_store_there_is_nothing_to_drop() {
 }
 
 #[test]
+fn law_9_who_has_an_update_that_waits_is_missed_after_a_rebuild_too() {
+    for (writes, changed, refused) in [("auto", 8, false), ("approve", 4, false), ("auto", 4, true)] {
+        let limits = format!("{LEAVE_AT_ONCE}[job.guard]\nmax_updates = 4\n");
+        let mut world = World::synced(Config::rest(&limits), 40);
+        world.reconfigure(|_| Config::rest(&limits).job(&format!("writes = \"{writes}\"\n")));
+        if refused {
+            world.faults(&["staff.update status=400"]);
+        }
+        let title = |at| if at < changed { "Boss" } else { "Clerk" };
+        let file = |from| (from..41).fold(crate::support::HEADER.to_owned(), |file, at| file + &row(at, title(at)));
+        world.csv(file(1));
+        assert_eq!(world.sync().writes(), (0, 0, 0), "{writes} {changed}: its updates wait");
+        world.run(&["rebuild"]).expect(0);
+        world.sync();
+        assert_eq!(world.run(&["status", "--json"]).job()["known"], 40, "{writes} {changed}");
+        world.csv(file(2));
+        world.sync();
+        if writes == "approve" {
+            world.run(&["approve", "staff", "P00001"]).expect(0);
+            world.sync();
+        }
+        assert_eq!(world.staff().len(), 39, "{writes} {changed}: who is gone from the file leaves");
+    }
+}
+
+#[test]
 fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
     for on_drift in ["overwrite", "keep", "report"] {
         let world = World::synced(
