@@ -42,7 +42,7 @@ pub struct Rebuilt {
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
-    /// Of those who are kept, those of jobs that read everyone, who are there and of whom a change is not settled.
+    /// Of those who are kept, those of jobs that read everyone, who are there and have a change that is not settled.
     pub unsettled: u64,
     /// Changes that waited to be sent, or were parked.
     pub queued: u64,
