@@ -3,8 +3,8 @@
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
 //! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit holds until it is decided
 //! on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan files were
-//! applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the same is kept as far
-//! as it can be read, and it is dropped only on request, since it is unknown what was lost.
+//! applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
+//! same is kept as far as it can be read, and it is dropped only on request, since it is unknown what was lost.
 //!
 //! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
@@ -28,7 +28,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Action, JobName, Key, Target};
+use crate::record::{Action, JobName, Target};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -101,7 +101,20 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
-    let mut unsettled = unsettled(old)?;
+    let mut unsettled = BTreeSet::new();
+    (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
+        let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+        let is_carried = of_changes.contains(&job) && !is_unknown;
+        seen.unknown += u64::from(is_unknown);
+        seen.carried += u64::from(is_carried);
+        unsettled.extend((change.wish.action == Action::Update).then_some((job, key)));
+        is_unknown || is_carried
+    })?;
+    // Which of them are kept depends on who is known.
+    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
+        unsettled.extend((held.action == Some(Action::Update)).then_some((job, key)));
+        false
+    })?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
         let is_dropped = is_approved && !of_changes.contains(&job);
@@ -132,13 +145,6 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
     keep_states(old, config, &undecided, &mut batch)?;
-    (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, _, change| {
-        let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
-        let is_carried = of_changes.contains(&job) && !is_unknown;
-        seen.unknown += u64::from(is_unknown);
-        seen.carried += u64::from(is_carried);
-        is_unknown || is_carried
-    })?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
@@ -168,20 +174,6 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
-}
-
-/// The records of which an update waits for a decision or is queued.
-fn unsettled(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
-    let (mut keys, mut unused) = (BTreeSet::new(), Batch::default());
-    old.carry(&HELD, &mut unused, |job, key, held| {
-        keys.extend((held.action == Some(Action::Update)).then_some((job, key)));
-        false
-    })?;
-    old.carry(&QUEUE, &mut unused, |job, key, change| {
-        keys.extend((change.wish.action == Action::Update).then_some((job, key)));
-        false
-    })?;
-    Ok(keys)
 }
 
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
