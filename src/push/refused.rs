@@ -9,16 +9,15 @@
 use super::Push;
 use super::error::Error;
 use crate::queue::{self, Change, State};
-use crate::record::{Entity, JobName, Key, Target, Value, normalize};
+use crate::record::{Entity, JobName, Target, Value, normalize};
 use crate::store::Batch;
 
 impl Push<'_> {
     /// Retries the memberships of someone who was made, or made again: they name another id now. No file of changes says them a second
     /// time.
     pub(super) fn retry_memberships(&self, change: &Change, batch: &mut Batch) -> Result<(), Error> {
-        let memberships = change.job.part(Target::Membership);
-        let refused = self.refused(&memberships, |pair| pair.is_about(&memberships, &change.key))?;
-        refused.into_iter().for_each(|again| wait_again(batch, again));
+        let all = queue::of_member(self.store, &change.job.part(Target::Membership), &change.key)?;
+        all.into_iter().filter(|membership| membership.state.is_parked()).for_each(|again| wait_again(batch, again));
         Ok(())
     }
 
@@ -36,18 +35,18 @@ impl Push<'_> {
             wanted.is_some_and(|wanted| normalize(wanted) == *text)
         };
         for job in self.store.jobs()? {
-            let refused = self.refused(&job, |_| true)?.into_iter().filter(|parked| parked.target == self.target);
+            let refused = self.refused(&job)?.into_iter().filter(|parked| parked.target == self.target);
             let again = refused.filter(|parked| freed.iter().any(|freed| wants(parked, freed)));
             again.for_each(|again| wait_again(batch, again));
         }
         Ok(())
     }
 
-    /// The changes of a job that the service refused, of the keys that are meant.
-    fn refused(&self, job: &JobName, is_meant: impl Fn(&Key) -> bool) -> Result<Vec<Change>, Error> {
+    /// The changes of a job that the service refused.
+    fn refused(&self, job: &JobName) -> Result<Vec<Change>, Error> {
         let mut refused = Vec::new();
         queue::briefs_but_waiting(self.store, job, |brief| {
-            if brief.state.is_parked() && is_meant(&brief.key) {
+            if brief.state.is_parked() {
                 refused.push(brief.key);
             }
         })?;

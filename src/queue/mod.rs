@@ -67,6 +67,13 @@ pub fn briefs_but_waiting(store: &Store, job: &JobName, mut take: impl FnMut(Bri
     })
 }
 
+/// The changes of the memberships of a person, in order of key, without a look at those of others.
+pub fn of_member(store: &Store, memberships: &JobName, person: &Key) -> Result<Vec<Change>, store::Error> {
+    let mut changes = Vec::new();
+    QUEUE.each_of(store, memberships, &person.membership_head(), |_, change| changes.push(change))?;
+    Ok(changes)
+}
+
 /// The changes of these keys, as far as there are any.
 pub fn of(store: &Store, job: &JobName, keys: &[Key]) -> Result<Vec<Change>, store::Error> {
     keys.iter().filter_map(|key| get(store, job, key).transpose()).collect()

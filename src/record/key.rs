@@ -31,14 +31,19 @@ impl Key {
     /// The key of what joins two others, which no other two have: an `@` behind a space in the first one gets a backslash, so
     /// that the first ` @ ` is the one between them.
     pub fn joined(member: &Self, organization: &Self) -> Self {
-        let mut text = String::with_capacity(member.0.len() + Self::SEPARATOR.len() + organization.0.len());
-        for c in member.0.chars() {
+        Self((member.membership_head() + organization.as_str()).into())
+    }
+
+    /// What the keys of this member's memberships begin with, and those of no one else's.
+    pub fn membership_head(&self) -> String {
+        let mut text = String::with_capacity(self.0.len() + Self::SEPARATOR.len());
+        for c in self.0.chars() {
             if c == '@' && may_be_apart(&text) {
                 text.push('\\');
             }
             text.push(c);
         }
-        Self([&text, Self::SEPARATOR, organization.as_str()].concat().into())
+        text + Self::SEPARATOR
     }
 
     /// The two keys that this one joins, where it is that of a membership; nothing in it tells whether it is.
@@ -197,6 +202,8 @@ mod tests {
             for organization in &keys {
                 let pair = Key::joined(member, organization);
                 assert_eq!(pair.split_membership(), Some((member.clone(), organization.clone())), "{pair:?}");
+                let heads = keys.iter().filter(|key| pair.as_str().starts_with(&key.membership_head()));
+                assert!(heads.eq([member]), "{pair:?}");
                 assert_eq!(Key::new(pair.as_str()), Some(pair.clone()), "it stays as it is when it is read back");
                 for person in &keys {
                     assert_eq!(pair.is_about(&memberships, person), person == member, "{pair:?} {person:?}");

@@ -163,16 +163,30 @@ impl<I: RowId, T: DeserializeOwned> Table<I, T> {
         self.each_where(store, group, |_| true, take)
     }
 
+    /// The same for the rows whose ids begin with `head`; no other is passed.
+    pub fn each_of(&self, store: &Store, group: &I::Group, head: &str, take: impl FnMut(I, T)) -> Result<(), Error> {
+        self.each_below(store, (&Self::prefix(group), head), |_| true, take)
+    }
+
     /// The same for the rows of whose bytes `wanted` holds; the others are not read.
     pub fn each_where(
         &self,
         store: &Store,
         group: &I::Group,
         wanted: impl Fn(&[u8]) -> bool,
+        take: impl FnMut(I, T),
+    ) -> Result<(), Error> {
+        self.each_below(store, (&Self::prefix(group), ""), wanted, take)
+    }
+
+    fn each_below(
+        &self,
+        store: &Store,
+        (prefix, head): (&str, &str),
+        wanted: impl Fn(&[u8]) -> bool,
         mut take: impl FnMut(I, T),
     ) -> Result<(), Error> {
-        let prefix = Self::prefix(group);
-        store.scan(self.space, &prefix, |name, payload| {
+        store.scan(self.space, &format!("{prefix}{head}"), |name, payload| {
             if wanted(payload)
                 && let Some(id) = I::parse(&name[prefix.len()..])
             {

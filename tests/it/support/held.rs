@@ -1,7 +1,7 @@
 //! What strikes at a moment that the test chooses: requests that the service holds, processes that are killed or asked to end
 //! meanwhile. Nothing here goes by time: what is waited for comes, or something hangs.
 
-use std::fs;
+use std::fs::{self, File};
 use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
@@ -34,9 +34,15 @@ impl World {
     /// its work, since what it waits for does not come. The faults `others` are in force beside it.
     pub(crate) fn kill_held(&self, fault: &str, others: &[&str]) {
         self.faults(&[&[fault], others].concat());
-        let mut child = self.start(&["sync"]);
-        self.until_any_is_held();
-        assert!(child.try_wait().unwrap().is_none(), "it ended without what is held");
+        let log = self.dir().join("held.log");
+        let output = File::create(&log).unwrap();
+        let mut child = self.command(&["sync"]).stdout(output.try_clone().unwrap()).stderr(output).spawn().unwrap();
+        eventually("a request is held", || {
+            let is_held = self.service().held() > 0;
+            let ended = child.try_wait().unwrap();
+            assert!(ended.is_none(), "{ended:?} before {fault}: {}", fs::read_to_string(&log).unwrap());
+            is_held
+        });
         child.kill().unwrap();
         child.wait().unwrap();
         self.faults(others);

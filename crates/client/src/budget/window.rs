@@ -185,9 +185,9 @@ impl Window {
         }
         let number = |at: usize| Some(u64::from_le_bytes(bytes.get(at..at + 8)?.try_into().ok()?));
         let boot = u128::from_le_bytes(bytes.get(8..24)?.try_into().ok()?);
-        let taken = (0..slots).map(|slot| number(HEADER + slot * 8)).collect::<Option<Vec<_>>>()?;
+        let (taken, _) = bytes.get(HEADER..end)?.as_chunks();
         let window = Self {
-            taken: taken.into_iter().filter(|until| *until > 0).collect(),
+            taken: taken.iter().map(|until| u64::from_le_bytes(*until)).filter(|until| *until > 0).collect(),
             blocked_until: number(32)?,
             eased: u32::try_from(number(40)?).ok()?.min(EASE_MAX),
             eased_at: number(48)?,
