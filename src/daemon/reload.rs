@@ -15,7 +15,6 @@ use super::accounts::claims::{credentials_of, places_of};
 use super::accounts::shared::Reload;
 use super::event::Event;
 use super::state::{DaemonState, LoopEvent, Setup};
-use crate::api::BudgetPlace;
 use crate::config::{self, Config, Job, Needs};
 use crate::fault::chain;
 use crate::plan::{HoldReason, Writes};
@@ -81,10 +80,7 @@ impl DaemonState {
         jiff::tz::db().reset();
         let mut config = config::load(&present.config.source_path, config::environment(), Needs::Jobs)?;
         fits(&present.config, &config).map_err(ReloadRefusal::Broken)?;
-        // Slots in memory outlive the client that took them.
-        if let BudgetPlace::Shared(_) = present.config.api.budget {
-            config.api.budget = present.config.api.budget.clone();
-        }
+        present.hand_budget_on(&mut config);
         let mut warnings = config.warnings.clone();
         let next = Setup::new(config, self.clock()).map_err(|error| ReloadRefusal::Broken(chain(&error)))?;
         warnings.extend(self.judge(&present, &next).await?);

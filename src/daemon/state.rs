@@ -17,7 +17,7 @@ use super::scheduler::{ClockReading, Scheduler};
 use super::shutdown::CancelHandle;
 use super::store_slot::{Slot, StoreGuard, StoreSlot};
 use super::target_locks::{TargetGuard, TargetLocks};
-use crate::api::{self, Client};
+use crate::api::{self, BudgetPlace, Client, Credential};
 use crate::approvals::HandedPages;
 use crate::clock::Clock;
 use crate::config::{Config, Instance};
@@ -43,6 +43,20 @@ impl Setup {
     /// Makes the client of a configuration; sends nothing.
     pub fn new(config: Config, clock: &Clock) -> Result<Self, api::Error> {
         Ok(Self { client: Client::new(&config.api, clock)?, config: Arc::new(config) })
+    }
+
+    /// Has a later reading of the configuration go on with the slots in memory: they outlive the client that took them, and are
+    /// handed over with the state.
+    pub fn hand_budget_on(&self, next: &mut Config) {
+        let present = &self.config.api;
+        let BudgetPlace::Shared(budget) = &present.budget else { return };
+        let identity = |credential: &Credential| credential.identity(present.base_url.as_bytes());
+        let first = identity(&next.api.credential);
+        if first.is_some() && present.further.iter().any(|further| identity(&further.credential) == first) {
+            // What it has sent as a further one is remembered apart.
+            budget.count_as_spent(Duration::ZERO);
+        }
+        next.api.budget = present.budget.clone();
     }
 }
 

@@ -399,7 +399,7 @@ pub(super) async fn end(account: RunningAccount, entrance: &Entrance) -> Result<
 /// The configuration as its file is after a worker stood by, which may have been months: it takes over by no other one, and with the
 /// credential of today.
 fn as_written_now(setup: &Setup, identity: &Identity, shared: &Shared) -> Result<Setup, StartError> {
-    let config = config::load(&identity.path, config::environment(), Needs::Jobs)?;
+    let mut config = config::load(&identity.path, config::environment(), Needs::Jobs)?;
     if config.state.home != setup.config.state.home {
         let reason = "its configuration names another place for the state than when it began to stand by";
         return Err(StartError::BrokenOff(reason.to_owned()));
@@ -411,6 +411,7 @@ fn as_written_now(setup: &Setup, identity: &Identity, shared: &Shared) -> Result
             "the configuration {path} was changed while this worker stood by; it takes over by the new one"
         );
     }
+    setup.hand_budget_on(&mut config);
     Ok(Setup::new(config, &shared.clock)?)
 }
 

@@ -5,6 +5,7 @@ mod requests;
 
 use std::fs::File;
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -85,6 +86,7 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     if !postgres::is_there() {
         return;
     }
+    let begun = Instant::now();
     let world = World::of(config(UNLIMITED));
     world.csv(people(1..11));
     let first = Worker::start(&world, "first");
@@ -95,6 +97,11 @@ fn one_worker_works_while_the_other_stands_by_and_takes_over_at_once_when_it_end
     assert!(ran.err.contains("carried out by process") && ran.err.contains("on first, which has"), "{ran:?}");
     first.signal(Signal::TERM);
     assert!(first.wait().success());
+    second.says("is ready, with");
+    let used = world.run(&["status", "--json"]).expect(0).json()["budget"]["used"].as_u64().unwrap();
+    let minute_ago = begun.elapsed().as_millis().saturating_sub(60_000);
+    let of_first = world.service().requests().iter().filter(|sent| u128::from(sent.at_millis) >= minute_ago).count();
+    assert!(used >= of_first as u64, "law 12: the first sent {of_first} in this minute, the second knows of {used}");
     world.csv(people(1..16));
     eventually("fifteen people", || world.staff().len() == 15);
     second.signal(Signal::TERM);
