@@ -199,6 +199,7 @@ fn keep_states(
         (state.copies, state.copies_read, state.protects, state.held_set) = (copies, copies_read, protects, held_set);
         // What another mapping or place alters is held as before.
         (state.mapping, state.place) = (mapping, place);
+        state.is_rebuilt = part.mode == Mode::Full;
         if part.inbox.is_none() {
             continue;
         }

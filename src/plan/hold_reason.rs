@@ -77,14 +77,14 @@ pub enum HoldReason {
     Twin { field: String, key: String },
     /// A new record of a first run has the name of a person at the service that no record matches.
     #[error(
-        "this new record has the name of a person at the service that no record matches (id {id}), and on a job's first run \
-         they may be the same person; approve it to create a new person, or make match_on fit them"
+        "this new record has the name of a person at the service that no record matches (id {id}), and on the first run of a \
+         job, or after a rebuild, they may be the same person; approve it to create a new person, or make match_on fit them"
     )]
     SameName { id: RemoteId },
     /// The same of the email.
     #[error(
-        "this new record has the email of a person at the service that no record matches (id {id}), and on a job's first run \
-         they may be the same person; approve it to create a new person, or make match_on fit them"
+        "this new record has the email of a person at the service that no record matches (id {id}), and on the first run of a \
+         job, or after a rebuild, they may be the same person; approve it to create a new person, or make match_on fit them"
     )]
     SameEmail { id: RemoteId },
     #[error("this new record has name and email of the {one} with id {id}; approve it if they are the same {one}")]

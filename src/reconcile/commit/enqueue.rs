@@ -317,6 +317,7 @@ impl Commit<'_> {
             } else if state.mapping.is_empty() {
                 state.mapping = UNMAPPED.to_owned();
             }
+            state.is_rebuilt = false;
             updates.place.iter().for_each(|place| state.place.clone_from(place));
             state.protects.clone_from(&updates.protects);
             state.copies = updates.copies.unwrap_or(state.copies);

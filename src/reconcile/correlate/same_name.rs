@@ -10,8 +10,8 @@
 //!   two keys.
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
 //!   edit there hides it now. Created, the record would make a known person twice.
-//! - On a first run, a person at the service that no record matches, by name or by email: where `match_on` does not fit,
-//!   everybody would be created a second time. Later runs ask only about records that still wait from it: then a new person
+//! - On a first run, and the first after a rebuild, a person at the service that no record matches, by name or by email: where
+//!   `match_on` does not fit, everybody would be created a second time. Later runs ask only about records that still wait from it: then a new person
 //!   who shares a name is just that.
 //!
 //! A name proves nothing, but it is reason enough to ask.
@@ -85,7 +85,7 @@ impl SameName {
         let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, held.doubt)));
         let doubts = doubts.filter_map(|(key, doubt)| Some((key.clone(), doubt?)));
         namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(doubt)).collect();
-        if !state.mapping.is_empty() {
+        if !state.mapping.is_empty() && !state.is_rebuilt {
             let is_asked = |held: &PendingApproval| held.reason.is_stranger();
             let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
             namesakes.asked = Some(asked.collect());

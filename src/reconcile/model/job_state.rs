@@ -29,6 +29,9 @@ pub struct JobState {
     /// The digest of the mapping of the last run that got as far as a plan.
     #[serde(default)]
     pub mapping: String,
+    /// Whether `rebuild` dropped its people, and no run for everyone came since.
+    #[serde(default)]
+    pub(crate) is_rebuilt: bool,
     /// What gave its keys then.
     #[serde(default)]
     pub(crate) key: String,
