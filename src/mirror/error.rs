@@ -58,6 +58,17 @@ pub enum ErrorKind {
         /// The entity.
         id: RemoteId,
     },
+    /// No entity of a whole listing shows what identifies it: everybody would be made a second time.
+    #[error(
+        "the service lists {count} of them and shows the {shows} of none: nothing is taken from that (may the credential read all \
+         fields?)"
+    )]
+    Nameless {
+        /// How many it lists.
+        count: usize,
+        /// What it doesn't show.
+        shows: &'static str,
+    },
     /// A list that is there at one moment is said not to be there at the next.
     #[error("the service answers 404 to a list that it shows a moment later; nothing is taken from that")]
     Flickers,

@@ -133,6 +133,9 @@ impl Mirror {
         if let Some(error) = seen.failure {
             return Err(error.into());
         }
+        if !seen.is_identified && !seen.listed.is_empty() {
+            return Err(ErrorKind::Nameless { count: seen.listed.len(), shows: identified_by(target) });
+        }
         seen.rows.commit()?;
         if wanted.doubted {
             self.verify_account(store, &seen.listed)?;
@@ -177,6 +180,7 @@ impl Mirror {
             if seen.whole {
                 seen.listed.insert(shown.id());
             }
+            seen.is_identified |= shown.is_identified();
             match &mut seen.unshown {
                 None => seen.unshown = Some(shown.unshown().to_vec()),
                 Some(unshown) => unshown.retain(|name| shown.unshown().contains(name)),
@@ -313,6 +317,8 @@ struct Listing<'s> {
     whole: bool,
     /// The ids of a whole listing.
     listed: BTreeSet<RemoteId>,
+    /// Whether some entity shows what identifies it.
+    is_identified: bool,
     newest: Option<Timestamp>,
     /// The service's names of fields that no entity showed so far; none before the first one.
     unshown: Option<Vec<&'static str>>,
@@ -337,6 +343,7 @@ impl<'s> Listing<'s> {
             present: now,
             whole,
             listed: BTreeSet::new(),
+            is_identified: false,
             newest: None,
             unshown: None,
             lacked: BTreeSet::new(),
@@ -355,6 +362,15 @@ fn what(target: Target) -> &'static str {
         Target::Organization => "contractor organizations",
         Target::Membership => "memberships of contractors",
         Target::Holder => "holders of certifications",
+    }
+}
+
+/// What identifies entities, as errors call it.
+fn identified_by(target: Target) -> &'static str {
+    match target {
+        Target::Staff | Target::Contractor | Target::Organization => "name",
+        Target::Membership => "member and organization",
+        Target::Holder => "person",
     }
 }
 

@@ -76,6 +76,18 @@ impl Remote {
         text.as_deref()?.parse().ok()
     }
 
+    /// Whether it shows what identifies it: its name, or what it joins.
+    pub fn is_identified(&self) -> bool {
+        let is_named = |name: &Option<String>| name.as_deref().is_some_and(|name| !name.trim().is_empty());
+        match self {
+            Self::Staff(staff) => is_named(&staff.name),
+            Self::Member(member) => is_named(&member.name),
+            Self::Organization(organization) => is_named(&organization.name),
+            Self::Membership(membership) => membership.member_id.and(membership.org_id).is_some(),
+            Self::Holder(holder) => holder.record_id.is_some(),
+        }
+    }
+
     /// Whether exactly `onsite` is what the service says (law 10).
     pub fn is_onsite(&self) -> bool {
         let status = match self {

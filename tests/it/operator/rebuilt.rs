@@ -4,6 +4,7 @@ use std::fs;
 
 use rosterd::sandbox::Options;
 
+use crate::contractors::jobs;
 use crate::support::config::OfAFolder;
 use crate::support::{Config, World, people, row};
 
@@ -249,6 +250,33 @@ fn law_9_who_fits_by_name_or_email_alone_after_a_rebuild_is_held_as_on_a_first_r
         let namesake = row(11, "Clerk").replace("Person 11", "Person 2");
         assert_eq!(world.sync_of(text + &namesake).expect(0).writes().0, 1, "{match_on} {fault:?}");
     }
+}
+
+/// Without what was known before, such a list would have everybody made again.
+#[test]
+fn law_1_a_list_that_shows_by_nothing_who_is_who_is_no_proof_that_anyone_is_not_there() {
+    for (fault, shows) in [
+        ("sp.member.list without=name", "the name"),
+        ("sp.org.list without=name", "the name"),
+        ("sp.membership.list without=org_id", "the member and organization"),
+        ("sp.membership.list without=member_id", "the member and organization"),
+    ] {
+        let world = jobs::world(Options::default(), "", "");
+        let file = jobs::file([(1, 1), (2, 2), (3, 1)]);
+        world.sync_of(&file).expect(0);
+        world.run(&["rebuild"]).expect(0);
+        world.faults(&[fault]);
+        let writes = world.service().writes();
+        let ran = world.sync_of(&file).expect(1);
+        assert!(ran.reason().contains(shows), "{fault}: {ran:?}");
+        assert_eq!(world.service().writes(), writes, "{fault}");
+        world.faults(&[]);
+        assert_eq!(world.sync_of(&file).expect(0).writes(), (0, 0, 0), "{fault}");
+    }
+    let world = World::synced(Config::default(), 3);
+    world.run(&["rebuild"]).expect(0);
+    world.faults(&["staff.list without=name"]);
+    assert!(world.sync().expect(1).reason().contains("the name"));
 }
 
 #[test]
