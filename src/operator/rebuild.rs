@@ -1,8 +1,8 @@
 //! Dropping what is remembered, so that people are matched again (law 9).
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
-//! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit holds until it is decided
-//! on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan files were
+//! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit or a `revert` holds until
+//! it is decided on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan files were
 //! applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
 //! same is kept as far as it can be read, and it is dropped only on request, since it is unknown what was lost.
 //!
@@ -50,8 +50,8 @@ pub struct Rebuilt {
     pub carried: u64,
     /// Changes that waited for a person.
     pub held: u64,
-    /// Of them, those that are kept: those of jobs that read files of changes, those that a limit held, and those of people who are
-    /// missing since their job was changed.
+    /// Of them, those that are kept: those of jobs that read files of changes, those that a limit held, those of people who are
+    /// missing since their job was changed, and those that take back a run.
     pub waiting: u64,
     /// Rejections, which are kept.
     pub rejections: u64,
@@ -112,7 +112,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     })?;
     // Which of them are kept depends on who is known.
     old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        unsettled.extend((held.action == Some(Action::Update)).then_some((job, key)));
+        let is_unsettled = held.action == Some(Action::Update) || held.undo.is_some();
+        unsettled.extend(is_unsettled.then_some((job, key)));
         false
     })?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
@@ -138,7 +139,7 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key));
         // So few may be left that no limit would hold them, and who is missing was so before.
         let is_asked = held.reason.is_limit() || (held.leaves() && held.reason.is_of_missing());
-        let is_kept = of_changes.contains(&job) || held.undo.is_none() && is_asked && is_known;
+        let is_kept = of_changes.contains(&job) || (is_asked || held.undo.is_some()) && is_known;
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;

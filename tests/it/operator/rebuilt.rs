@@ -209,6 +209,25 @@ fn law_9_who_has_an_update_that_waits_is_missed_after_a_rebuild_too() {
     }
 }
 
+#[test]
+fn law_9_what_a_revert_holds_waits_after_a_rebuild_too() {
+    let world = World::synced(Config::default(), 3);
+    world.run(&["revert", "1"]).expect(4);
+    world.run(&["approve", "staff", "P00001"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1));
+    world.run(&["rebuild"]).expect(0);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+    }
+    world.run(&["reject", "staff", "P00002"]).expect(0);
+    world.run(&["approve", "staff", "P00003"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "what was undone is not done again");
+    assert_eq!(world.keys(), ["P00002"]);
+    assert_eq!(world.run(&["status", "--json"]).job()["known"], 1);
+}
+
 /// Who can't be matched any more is not made a second time: an edit at the service, a value of the file or a list that hides a field
 /// is what they are no more found by.
 #[test]
