@@ -1,5 +1,6 @@
 //! A token for a client by its own right (RFC 6749, client credentials).
 
+use reqwest::header::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 
@@ -40,6 +41,8 @@ pub(super) enum TokenFault {
     Refused {
         /// The status.
         status: u16,
+        /// The answer's headers.
+        headers: HeaderMap,
         /// The answer.
         body: Vec<u8>,
     },
@@ -62,7 +65,7 @@ pub(super) fn unreachable(error: reqwest::Error) -> String {
 pub(super) async fn issued(http: &reqwest::Client, asked: &TokenRequest<'_>) -> Result<SecretString, TokenFault> {
     let unreachable = |error| TokenFault::Unreachable(unreachable(error));
     let mut answer = form(http, asked).send().await.map_err(unreachable)?;
-    let status = answer.status().as_u16();
+    let (status, headers) = (answer.status().as_u16(), answer.headers().clone());
     let mut body = Vec::new();
     while let Some(chunk) = answer.chunk().await.map_err(unreachable)? {
         if body.len() + chunk.len() > ANSWER_MAX {
@@ -71,7 +74,7 @@ pub(super) async fn issued(http: &reqwest::Client, asked: &TokenRequest<'_>) -> 
         body.extend_from_slice(&chunk);
     }
     if status != 200 {
-        return Err(TokenFault::Refused { status, body });
+        return Err(TokenFault::Refused { status, headers, body });
     }
     let answer: Issued = serde_json::from_slice(&body).map_err(|_| TokenFault::None("its answer is not JSON"))?;
     let token = answer.access_token.filter(|token| !token.is_empty()).map(SecretString::from);

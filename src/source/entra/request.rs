@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use reqwest::header::HeaderMap;
 use reqwest::{Response, StatusCode, Url, redirect};
 use rosterd_client::PHOTO_BYTES_MAX;
 use secrecy::{ExposeSecret as _, SecretString};
@@ -125,6 +126,18 @@ impl<'a> Graph<'a> {
         Ok(())
     }
 
+    /// Waits where the service is busy; what was asked, and how often, is for the error where no time is left.
+    async fn wait_until_free(
+        &self,
+        status: u16,
+        headers: &HeaderMap,
+        (asked, attempt): (&'static str, u32),
+    ) -> Result<(), EntraErrorKind> {
+        let said = retry_after(headers, self.clock.now());
+        let too_long = |said: Duration| EntraErrorKind::Busy { status, asked, seconds: said.as_secs() };
+        self.wait(said, attempt).await.map_err(too_long)
+    }
+
     /// The answer to a request, which is a success; that for a photo may also be that there is none. A token that is
     /// refused is replaced once; a service that is busy is asked again.
     async fn answer(&mut self, request: &GraphRequest<'_>) -> Result<Response, EntraErrorKind> {
@@ -133,7 +146,6 @@ impl<'a> Graph<'a> {
         for attempt in 1.. {
             let answer = self.send(request).await?;
             let status = answer.status();
-            let again = attempt < ASKED_MAX;
             match status {
                 StatusCode::OK => return Ok(answer),
                 StatusCode::NOT_FOUND if asked == Asked::Photo => return Ok(answer),
@@ -141,14 +153,8 @@ impl<'a> Graph<'a> {
                     self.token = None;
                     has_new_token = true;
                 }
-                StatusCode::TOO_MANY_REQUESTS | StatusCode::SERVICE_UNAVAILABLE | StatusCode::GATEWAY_TIMEOUT
-                    if again =>
-                {
-                    let said = retry_after(answer.headers(), self.clock.now());
-                    if let Err(said) = self.wait(said, attempt).await {
-                        let (status, seconds) = (status.as_u16(), said.as_secs());
-                        return Err(EntraErrorKind::Busy { status, asked: asked.name(), seconds });
-                    }
+                _ if is_busy(status.as_u16()) && attempt < ASKED_MAX => {
+                    self.wait_until_free(status.as_u16(), answer.headers(), (asked.name(), attempt)).await?;
                 }
                 _ => return Err(refused(status, &body(answer).await?, asked)),
             }
@@ -174,7 +180,29 @@ impl<'a> Graph<'a> {
         call.send().await.map_err(unreachable)
     }
 
+    /// A token; where the service is busy, it is asked again.
     async fn new_token(&self) -> Result<SecretString, EntraErrorKind> {
+        for attempt in 1.. {
+            let (url, fault) = match self.issued().await? {
+                Ok(token) => return Ok(token),
+                Err(refused) => refused,
+            };
+            let problem = match fault {
+                TokenFault::Refused { status, headers, .. } if is_busy(status) && attempt < ASKED_MAX => {
+                    self.wait_until_free(status, &headers, ("the request for a token", attempt)).await?;
+                    continue;
+                }
+                TokenFault::Unreachable(reason) => format!("it can't be reached: {reason}"),
+                TokenFault::Refused { status, body, .. } => refusal::of_token(status, &body),
+                TokenFault::None(reason) => reason.to_owned(),
+            };
+            return Err(EntraErrorKind::Token(format!("{url}: {problem}")));
+        }
+        Err(EntraErrorKind::Garbled("it never ends"))
+    }
+
+    /// Asks for a token once. What a certificate signs holds for some minutes only, so it is signed each time.
+    async fn issued(&self) -> Result<Result<SecretString, (Address, TokenFault)>, EntraErrorKind> {
         let Options { tenant, client_id, login, graph, .. } = self.options;
         let url = token_url(login, tenant).map_err(|reason| EntraErrorKind::Token(reason.to_owned()))?;
         let secret = match &self.options.credential {
@@ -192,15 +220,14 @@ impl<'a> Graph<'a> {
         };
         let scopes = [format!("{}/.default", graph.url().origin().ascii_serialization())];
         let asked = TokenRequest { url: &url, client_id, proof, scopes: &scopes };
-        client_token::issued(&self.http, &asked).await.map_err(|fault| {
-            let problem = match fault {
-                TokenFault::Unreachable(reason) => format!("it can't be reached: {reason}"),
-                TokenFault::Refused { status, body } => refusal::of_token(status, &body),
-                TokenFault::None(reason) => reason.to_owned(),
-            };
-            EntraErrorKind::Token(format!("{url}: {problem}"))
-        })
+        let issued = client_token::issued(&self.http, &asked).await;
+        Ok(issued.map_err(|fault| (url, fault)))
     }
+}
+
+/// Whether a status says that the same request may succeed a little later.
+fn is_busy(status: u16) -> bool {
+    matches!(status, 429 | 503 | 504)
 }
 
 /// Whether there is time for a wait, whatever the service says.

@@ -201,6 +201,26 @@ fn a_service_that_is_busy_is_asked_again_within_the_time_of_the_read() {
 }
 
 #[test]
+fn a_place_of_tokens_that_is_busy_is_asked_again_as_well() {
+    let (graph, world) = synced("");
+    graph.change(|tenant| {
+        drop(tenant.users.remove(0));
+        tenant.no_token_now = vec![(503, "retry-after: 0\r\n"), (429, "retry-after: 0\r\n")];
+    });
+    assert_eq!(world.sync().hides(&HIDDEN).expect(0).writes(), (0, 0, 1));
+    for (now, said) in [
+        (vec![(429, "retry-after: 0\r\n"); 10], "it answered 429 and issued no token: it is busy"),
+        (vec![(503, "retry-after: 3600\r\n")], "it answered 503 to the request for a token and asks to wait 3600 s"),
+        (vec![(401, "")], "it answered 401 and issued no token"),
+    ] {
+        graph.change(|tenant| tenant.no_token_now = now);
+        let ran = world.sync().hides(&HIDDEN).expect(1);
+        assert!(ran.reason().contains(said), "{said}: {ran:?}");
+    }
+    world.expect_people(2..41);
+}
+
+#[test]
 fn law_1_a_run_that_is_ended_in_the_middle_of_a_walk_removes_no_one() {
     let (graph, world) = synced("");
     graph.change(|tenant| drop(tenant.users.remove(0)));

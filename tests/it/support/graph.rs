@@ -73,6 +73,8 @@ pub(crate) struct Tenant {
     certificate: Option<(String, Vec<u8>)>,
     scheme: &'static str,
     script: Script,
+    /// What is answered to the next requests for a token, lines of headers included.
+    pub(crate) no_token_now: Vec<(u16, &'static str)>,
     lists: usize,
     tokens: usize,
 }
@@ -134,6 +136,7 @@ impl Graph {
             certificate: None,
             script: Arc::new(|_, _, page| json_answer(200, "", &page)),
             lists: 0,
+            no_token_now: Vec::new(),
             tokens: 0,
         }));
         let own = Arc::clone(&tenant);
@@ -287,6 +290,9 @@ impl Tenant {
             None => field("client_secret").as_deref() == Some(SECRET),
             Some(assertion) => self.is_signed(&assertion, url.as_str()),
         };
+        if let Some((status, lines)) = self.no_token_now.pop() {
+            return json_answer(status, lines, &json!({ "error": "temporarily_unavailable" }));
+        }
         match is_proven {
             true => {
                 self.tokens += 1;
