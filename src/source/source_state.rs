@@ -26,7 +26,7 @@ impl SourceState {
     }
 
     /// What a read of a directory saw, where it is one.
-    pub(super) fn directory(&self) -> Option<&ldap::DirectoryState> {
+    pub fn directory(&self) -> Option<&ldap::DirectoryState> {
         match self {
             Self::Ldap(seen) => Some(seen),
             Self::Csv(_) => None,

@@ -6,7 +6,7 @@ use crate::config::Job;
 use crate::lookup::Lookup;
 use crate::mapping::Mapping;
 use crate::plan::OnDrift;
-use crate::source::Source;
+use crate::source::{Source, SourceState};
 
 /// Fingerprint of everything that decides whether an unchanged row needs nothing: it is part of each row's digest.
 pub(crate) fn of_rows(job: &Job, mapping: &Mapping) -> u128 {
@@ -43,12 +43,16 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
     format!("{:032x} {}{}{selection}{lookups}", mapping.digest(), job.match_on.join(" "), seeds.collect::<String>())
 }
 
-/// Fingerprint of where the rows of a job lie: in which files of which folder, and from which line on. Another place may show other
-/// people, though it is meant to show the same. Only who is missing since then is held.
-pub(crate) fn of_place(job: &Job) -> String {
+/// Fingerprint of where the rows of a job lie: in which files of which folder, and from which line on; of a tenant, in which groups
+/// those that are named by their display names were `found`. Another place may show other people, though it is meant to show the
+/// same. Only who is missing since then is held.
+pub(crate) fn of_place(job: &Job, found: &SourceState) -> String {
     let place = match &job.inbox {
         Some(inbox) => format!("{}\n{}", inbox.dir.display(), inbox.patterns.join("\n")),
-        None => place_of(&job.source),
+        None => {
+            let groups = found.directory().map(|seen| seen.groups.values().map(String::as_str).collect::<Vec<_>>());
+            place_of(&job.source) + &groups.unwrap_or_default().join("\n")
+        }
     };
     let header = job.source.file().and_then(|file| file.header);
     if place.is_empty() { place } else { format!("{:032x}", xxh3_128(format!("{place}\n{header:?}").as_bytes())) }

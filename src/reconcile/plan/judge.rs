@@ -37,7 +37,7 @@ const KEY_CHANGED: &str = "the job's key changed since its last run: who has a k
                            person, and is not to be approved then; `rosterd rebuild` has everyone found by match_on again";
 /// What a run says that holds who is missing from another place.
 const PLACE_CHANGED: &str =
-    "the job was pointed at another file or folder, and who is missing since then waits for a decision";
+    "the job reads another file, folder or group than before, and who is missing since then waits for a decision";
 /// The place of files that every place differs from: someone waits who is missing since a job was pointed at another one, and goes
 /// on to wait where it is pointed back.
 pub(super) const UNSETTLED: &str = "unsettled";
@@ -252,7 +252,7 @@ impl Inputs<'_> {
         Ok(!before.is_empty() && *before != self.fingerprint)
     }
 
-    /// Whether the files of the job lie elsewhere than before.
+    /// Whether the files of the job lie elsewhere than before, or its groups are others of the same name.
     pub(super) fn has_other_place(&self) -> bool {
         !self.state.place.is_empty() && self.state.place != self.place
     }

@@ -17,8 +17,13 @@ use crate::source::Access;
 
 /// What is handed over.
 pub(super) enum Listed {
-    /// Another list begins: that of this group, or of all users.
-    List(String),
+    /// Another list begins: that of a group, or of all users.
+    List {
+        /// How the group, or else the tenant, is named in the configuration.
+        name: String,
+        /// The id of a group that is named by its display name.
+        id: Option<String>,
+    },
     /// Its next page.
     Page(ListPage),
 }
@@ -47,12 +52,13 @@ pub(super) async fn walks(
     let mut graph = Graph::new(options, access.clock)?;
     let mut lists = Vec::new();
     if options.groups.is_empty() {
-        lists.push((options.tenant.clone(), Asked::Users, list_url(options, &["users"])?));
+        lists.push((options.tenant.clone(), None, Asked::Users, list_url(options, &["users"])?));
     }
     for group in &options.groups {
-        let id = if is_id(group) { group.clone() } else { group_of(&mut graph, options, group).await? };
-        let url = list_url(options, &["groups", &id, "transitiveMembers", "microsoft.graph.user"])?;
-        lists.push((group.clone(), Asked::Members, url));
+        let found = if is_id(group) { None } else { Some(group_of(&mut graph, options, group).await?) };
+        let id = found.as_deref().unwrap_or(group);
+        let url = list_url(options, &["groups", id, "transitiveMembers", "microsoft.graph.user"])?;
+        lists.push((group.clone(), found, Asked::Members, url));
     }
     let managers = match selected.has_manager {
         true => Some(managers(&mut graph, options).await?),
@@ -60,10 +66,10 @@ pub(super) async fn walks(
     };
     let mut photos = selected.has_photo.then(|| PhotoVersions::new(options));
     let mut doubts = Vec::new();
-    for (name, asked, mut url) in lists {
+    for (name, id, asked, mut url) in lists {
         query(&mut url, options, selected);
         let mut walk = Walk::new(options.graph.url());
-        if sender.send(Listed::List(name)).is_err() {
+        if sender.send(Listed::List { name, id }).is_err() {
             return Ok(doubts);
         }
         let mut next = Some(url);

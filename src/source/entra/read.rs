@@ -67,6 +67,8 @@ struct Reading {
     list: u64,
     /// By group, or for all users: how many users its list has.
     lists: Vec<(String, u64)>,
+    /// By display name: the id of a group that is named by it.
+    groups: BTreeMap<String, String>,
     number: u64,
     superseded: Vec<u64>,
     doubts: Vec<String>,
@@ -82,6 +84,7 @@ impl Reading {
             seen: HashMap::new(),
             list: 0,
             lists: Vec::new(),
+            groups: BTreeMap::new(),
             number: 0,
             superseded: Vec::new(),
             doubts: Vec::new(),
@@ -90,8 +93,9 @@ impl Reading {
 
     fn take(&mut self, message: Listed, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
         match message {
-            Listed::List(name) => {
+            Listed::List { name, id } => {
                 self.list += 1;
+                self.groups.extend(id.map(|id| (name.clone(), id)));
                 self.lists.push((name, 0));
             }
             Listed::Page(page) => {
@@ -187,7 +191,8 @@ impl Reading {
     fn state(&self, options: &Options, entries: BTreeMap<String, u64>) -> DirectoryState {
         let names = self.properties.columns.names().iter().cloned();
         let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
-        DirectoryState { server: options.graph.to_string(), entries, attributes, ..DirectoryState::default() }
+        let (server, groups) = (options.graph.to_string(), self.groups.clone());
+        DirectoryState { server, entries, attributes, groups, ..DirectoryState::default() }
     }
 
     /// A property that no user of a whole read has is not shown to the app, most likely.

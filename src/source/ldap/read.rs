@@ -232,7 +232,7 @@ impl Reading {
             let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
             let units = std::mem::take(&mut self.units).finish();
             notes.extend(known.and_then(|known| units::emptied(&known.units, &units)));
-            DirectoryState { server, entries, attributes, units }
+            DirectoryState { server, entries, attributes, units, groups: BTreeMap::new() }
         } else {
             known.cloned().unwrap_or_default()
         };

@@ -16,6 +16,9 @@ pub struct DirectoryState {
     /// By organizational unit, as people call it: how many entries lay right in it.
     #[serde(default)]
     pub units: BTreeMap<String, u64>,
+    /// By display name: the id of the group that was read under it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub groups: BTreeMap<String, String>,
 }
 
 impl DirectoryState {

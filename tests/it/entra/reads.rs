@@ -190,6 +190,30 @@ fn law_1_a_group_that_shows_no_one_any_more_removes_no_one() {
 }
 
 #[test]
+fn law_7_who_is_missing_from_another_group_of_the_same_name_is_held_first() {
+    let group = |number: usize| format!("00000000-0000-0000-0001-{number:012}");
+    let graph = Graph::start(1..21);
+    let members = |numbers: std::ops::Range<usize>| numbers.map(id).collect::<Vec<_>>();
+    graph.change(|tenant| tenant.groups = vec![(group(1), "Staff".into(), members(1..19))]);
+    let world = world(config(&graph, &format!("{BY_SECRET}groups = [\"Staff\"]\n")));
+    assert_eq!(world.sync().expect(0).writes(), (18, 0, 0));
+    graph.change(|tenant| tenant.groups[0].1 = "STAFF".into());
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    graph.change(|tenant| {
+        tenant.groups = vec![(group(1), "Old".into(), members(1..19)), (group(2), "Staff".into(), members(2..20))];
+    });
+    for made in [1, 0] {
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((made, 0, 0), Some(1)), "{ran:?}");
+        assert!(ran.reason().contains("another file, folder or group"), "{ran:?}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    graph.change(|tenant| drop(tenant.groups[1].2.remove(0)));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "from now on it is the group");
+}
+
+#[test]
 fn law_7_another_tenant_is_held_first() {
     let (graph, world) = synced("");
     graph.change(|tenant| {
