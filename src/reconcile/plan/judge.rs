@@ -25,7 +25,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::restored_state;
-use crate::record::{Key, RowMetadata, Target};
+use crate::record::{Action, Key, RowMetadata, Target};
 use crate::snapshot::SyncedRecord;
 use crate::source::inbox::Reads;
 
@@ -105,12 +105,13 @@ impl Inputs<'_> {
         self.suspect(&mut judgement)?;
         let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
-        // What takes back a run comes first, unless its person leaves.
+        // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
+        // the same then.
         let undone = held::undone(self.store(), &job.name)?;
         if !undone.is_empty() {
-            guarded.go.retain(|change| change.leaves() || !undone.contains(&change.key));
-            let leaves = |held: &Held<Outline>| held.change.as_ref().is_some_and(Outline::leaves);
-            guarded.held.retain(|held| leaves(held) || !undone.contains(&held.key));
+            let ends = |change: &Outline| change.leaves() || change.action == Action::Delete;
+            guarded.go.retain(|change| ends(change) || !undone.contains(&change.key));
+            guarded.held.retain(|held| held.change.as_ref().is_some_and(ends) || !undone.contains(&held.key));
         }
         outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();

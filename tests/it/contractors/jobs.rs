@@ -430,6 +430,26 @@ fn all_in_place(leaving: &str) -> (World, String, Vec<(String, String)>) {
     (world, text, right)
 }
 
+/// The source and the undoing want the same then: that the membership ends.
+#[test]
+fn who_moves_while_the_undoing_of_their_membership_waits_moves() {
+    let guard = "[job.guard]\nmax_updates = \"off\"\n";
+    let world = world(Options::default(), "", guard);
+    let moved = |company: usize| file((1..6).map(|at| (at, if at == 5 { company } else { 1 })));
+    world.sync_of(file((1..4).map(|at| (at, 1)))).expect(0);
+    let made = world.sync_of(moved(2)).expect(0);
+    assert_eq!(made.writes().0, 5, "{made:?}");
+    world.run(&["revert", "2"]).expect(4);
+    let ran = world.sync_of(moved(3)).expect(4);
+    assert_eq!(ran.writes(), (2, 0, 1), "{ran:?}");
+    assert!(pairs(&world).contains(&pair(5, 3)) && !pairs(&world).contains(&pair(5, 2)));
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &3.into()), "{ran:?}");
+    world.run(&["reject", "sites"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(pairs(&world).len(), 5);
+}
+
 #[test]
 fn companies_sorted_apart_move_no_membership_and_the_corrected_file_leaves_nothing_held() {
     for leaving in LEAVING {
