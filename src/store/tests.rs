@@ -167,31 +167,36 @@ fn a_load_that_is_interrupted_says_why_and_leaves_nothing(store: &Store) {
     }
 }
 
-/// Two loads of one space at a time, and a commit between them: each is whole, and the last word counts.
+/// Two loads of one space at a time, and a commit between them: each is whole, and the last word counts, whichever began first.
 fn loads_beside_each_other_are_whole(store: &Store) {
     let put = |name: &str, value: u32| {
         let mut batch = Batch::default();
         batch.put(Keyspace::Synced, name, &value);
         batch
     };
-    let (mut one, mut other) = (store.bulk_load(), store.bulk_load());
-    for number in 0..1000 {
-        one.add(put(&format!("{number:04}"), 1)).unwrap();
-        other.add(put(&format!("{:04}", number + 500), 2)).unwrap();
+    for is_first_ended_first in [true, false] {
+        let (mut one, mut other, given_up) = (store.bulk_load(), store.bulk_load(), store.bulk_load());
+        for number in 0..1000 {
+            one.add(put(&format!("{number:04}"), 1)).unwrap();
+            other.add(put(&format!("{:04}", number + 500), 2)).unwrap();
+        }
+        drop(given_up);
+        store.commit(put("0000", 3)).unwrap();
+        store.commit(put("9999", 3)).unwrap();
+        let (first, last) = if is_first_ended_first { (one, other) } else { (other, one) };
+        first.commit().unwrap();
+        last.commit().unwrap();
+        let mut found = Vec::new();
+        let scanned = store.scan(Keyspace::Synced, "", |name, value| {
+            found.push((name.to_owned(), String::from_utf8(value.to_vec()).unwrap()));
+            Ok(())
+        });
+        scanned.unwrap();
+        let of_first = if is_first_ended_first { 500 } else { 1000 };
+        let expected = |number: u32| (format!("{number:04}"), if number < of_first { "1" } else { "2" }.to_owned());
+        let expected: Vec<_> = (0..1500).map(expected).chain([("9999".to_owned(), "3".to_owned())]).collect();
+        assert_eq!(found, expected);
     }
-    store.commit(put("0000", 3)).unwrap();
-    store.commit(put("9999", 3)).unwrap();
-    one.commit().unwrap();
-    other.commit().unwrap();
-    let mut found = Vec::new();
-    let scanned = store.scan(Keyspace::Synced, "", |name, value| {
-        found.push((name.to_owned(), String::from_utf8(value.to_vec()).unwrap()));
-        Ok(())
-    });
-    scanned.unwrap();
-    let expected = |number: u32| (format!("{number:04}"), if number < 500 { "1" } else { "2" }.to_owned());
-    let expected: Vec<_> = (0..1500).map(expected).chain([("9999".to_owned(), "3".to_owned())]).collect();
-    assert_eq!(found, expected);
 }
 
 mod on_embedded {

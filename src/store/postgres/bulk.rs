@@ -172,13 +172,14 @@ impl<'a> Bulk<'a> {
 
     fn finish(mut self) -> Result<(), ErrorKind> {
         let mut commits = self.rows.writing();
+        let lines = std::mem::take(&mut self.lines);
         if self.generations.is_empty() {
             let mut rows = std::mem::take(&mut self.unfiled);
             rows.append(&mut self.buffer);
-            if rows.is_empty() && self.lines.is_empty() {
+            if rows.is_empty() && lines.is_empty() {
                 return Ok(());
             }
-            return self.rows.commit_fenced(&mut commits, Commit { rows, lines: self.lines, generations: &[] });
+            return self.rows.commit_fenced(&mut commits, Commit { rows, lines, generations: &[] });
         }
         self.spill()?;
         let generations: Vec<(Keyspace, i32)> =
@@ -186,9 +187,9 @@ impl<'a> Bulk<'a> {
         generations.iter().try_for_each(|(space, generation)| self.complete(*space, *generation))?;
         point("store: a merged file is there");
         let rows = std::mem::take(&mut self.unfiled);
-        self.rows.commit_fenced(&mut commits, Commit { rows, lines: self.lines, generations: &generations })?;
+        self.rows.commit_fenced(&mut commits, Commit { rows, lines, generations: &generations })?;
         point("store: a merged file counts");
-        generations.iter().try_for_each(|(space, generation)| self.rows.drop_before(*space, *generation))
+        generations.iter().try_for_each(|(space, generation)| self.rows.drop_besides(*space, *generation))
     }
 }
 
@@ -205,7 +206,13 @@ pub(super) fn replace_all(rows: &Rows, batch: Batch) -> Result<(), ErrorKind> {
     }
     bulk.spill()?;
     rows.commit_fenced(&mut commits, Commit { rows: Vec::new(), lines: batch.lines, generations: &generations })?;
-    generations.iter().try_for_each(|(space, generation)| rows.drop_before(*space, *generation))
+    generations.iter().try_for_each(|(space, generation)| rows.drop_besides(*space, *generation))
+}
+
+impl Drop for Bulk<'_> {
+    fn drop(&mut self) {
+        self.generations.iter().for_each(|(space, generation)| self.rows.close_generation(*space, *generation));
+    }
 }
 
 impl BulkLoad for Bulk<'_> {

@@ -9,7 +9,7 @@
 //!   its last commit names it.
 //! - What is stored of a row has a version and a checksum over its key, as in the embedded engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -34,12 +34,20 @@ pub(in crate::store) struct Rows {
     pub(super) hands_over: Mutex<Option<HandOver>>,
     /// Whether nothing is open any more of a tenure before that did not end in good order.
     is_settled: AtomicBool,
-    /// The highest generation of each space whose number was given to a load.
-    generations: Mutex<BTreeMap<Keyspace, i32>>,
+    generations: Mutex<BTreeMap<Keyspace, Generations>>,
     /// Whether spaces may have rows, as far as it was asked for: at a first run, each person would be looked for in vain.
     may_have_rows: Mutex<BTreeMap<Keyspace, bool>>,
     ahead: Mutex<AheadRows>,
     pub(super) ran_full: AtomicBool,
+}
+
+/// The generations of a space whose numbers this tenure gave to loads.
+#[derive(Default)]
+struct Generations {
+    /// The highest one.
+    latest: i32,
+    /// Those of loads that are under way: another load that ends before them leaves them alone.
+    open: BTreeSet<i32>,
 }
 
 /// Rows that were read before they were asked for, as they are stored; `None` for those that are not there. A commit of this
@@ -241,23 +249,45 @@ impl Rows {
     /// A generation of a space that no load has had. Of those of earlier tenures only the one that counts is left.
     pub(super) fn next_generation(&self, space: Keyspace) -> Result<i32, ErrorKind> {
         const LATEST: &str = "select generation from rosterd.space where account = $1 and space = $2";
-        let mut given = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = self.given();
         let latest = match given.get(&space) {
-            Some(latest) => *latest,
+            Some(given) => given.latest,
             None => {
                 self.account.query(LATEST, || vec![Value::Small(number(space))])?.first().map_or(0, |row| row.get(0))
             }
         };
         let next = latest.checked_add(1).expect("a load a second is decades of them");
-        given.insert(space, next);
+        let given = given.entry(space).or_default();
+        given.latest = next;
+        given.open.insert(next);
         Ok(next)
     }
 
-    /// Removes the generations of a space before the one that counts.
-    pub(super) fn drop_before(&self, space: Keyspace, generation: i32) -> Result<(), ErrorKind> {
-        const DROP: &str = "delete from rosterd.rows where account = $1 and space = $2 and generation < $3
+    /// The load that has a generation is over.
+    pub(super) fn close_generation(&self, space: Keyspace, generation: i32) {
+        if let Some(given) = self.given().get_mut(&space) {
+            given.open.remove(&generation);
+        }
+    }
+
+    /// Removes the generations of a space besides the one that counts, and besides those of loads that are under way.
+    pub(super) fn drop_besides(&self, space: Keyspace, generation: i32) -> Result<(), ErrorKind> {
+        const DROP: &str = "delete from rosterd.rows where account = $1 and space = $2
+            and generation <= $4 and generation <> $3 and generation <> all($5)
             and exists (select from rosterd.space s where s.account = $1 and s.space = $2 and s.generation = $3)";
-        self.account.query(DROP, || vec![Value::Small(number(space)), Value::Int(generation)]).map(drop)
+        let (latest, open) = match self.given().get(&space) {
+            Some(given) => (given.latest, given.open.iter().copied().collect::<Vec<_>>()),
+            None => return Ok(()),
+        };
+        let values = || {
+            let (space, generation) = (Value::Small(number(space)), Value::Int(generation));
+            vec![space, generation, Value::Int(latest), Value::Ints(open.clone())]
+        };
+        self.account.query(DROP, values).map(drop)
+    }
+
+    fn given(&self) -> MutexGuard<'_, BTreeMap<Keyspace, Generations>> {
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether a space may have rows. Once it has none, it gets them from this tenure alone.
