@@ -22,6 +22,7 @@ use super::{Home, Store};
 impl Home {
     /// Where a file can be read: `scratch`, where it does not lie in a folder of this machine. `None` where there is none of
     /// that name.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file of a folder is read where it lies"))]
     pub fn file(&self, name: &str, scratch: &Path) -> io::Result<Option<PathBuf>> {
         match self {
             Self::Folder(dir) => files::find(dir, name),
@@ -93,6 +94,7 @@ impl Store {
     }
 
     /// Removes what was written of files of a folder, and is no file.
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "files of a folder are renamed"))]
     pub fn sweep_files(&self, folder: &str) -> io::Result<()> {
         match self.home() {
             // Files are renamed there.

@@ -140,6 +140,7 @@ pub struct CallerMark {
 
 impl CallerMark {
     /// The caller was asked to end.
+    #[cfg(feature = "postgres")]
     pub(super) fn end(&self) {
         self.ends.store(true, Ordering::SeqCst);
         self.heard.notify_one();
