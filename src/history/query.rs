@@ -43,7 +43,7 @@ pub struct PastRun {
     pub changes: u64,
 }
 
-/// Decisions of one kind that were taken together.
+/// Decisions of one kind that one command took together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decisions {
     /// The first of them; its key is in `keys`.
@@ -102,6 +102,7 @@ impl HistoryQuery {
         if let Some(Event::Decisions(last)) = self.events.last_mut()
             && let Some(key) = &decided.key
             && !last.keys.is_empty()
+            && last.first.at == decided.at
             && last.first.job == decided.job
             && last.first.decision == decided.decision
             && last.first.by == decided.by
@@ -160,11 +161,22 @@ mod tests {
             PAUSE.to_owned(),
             PAUSE.to_owned(),
             APPROVAL.replace("root", "ana"),
+            APPROVAL.replace("root", "ana").replace("00:00:00Z", "00:00:01Z"),
         ];
         let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
         assert_eq!(
             listed(&lines),
-            ["1 cut off 1", "2 done 2", "paused 0", "3 done 0", "approved 2", "paused 0", "paused 0", "approved 1"]
+            [
+                "1 cut off 1",
+                "2 done 2",
+                "paused 0",
+                "3 done 0",
+                "approved 2",
+                "paused 0",
+                "paused 0",
+                "approved 1",
+                "approved 1"
+            ]
         );
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
+
 use super::held_set::{HeldSet, held_set};
 use crate::clock::Clock;
 use crate::config::Job;
@@ -208,9 +210,11 @@ fn decide(
     }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
     store.commit(left_open)?;
-    let mut decided = turn_over(store, clock, job, turned)?;
+    // What one command decided has one time, by which it is shown as one.
+    let at = clock.now();
+    let mut decided = turn_over(store, at, job, turned)?;
     for (part, waiting) in chosen {
-        decided.extend(decide_part(store, clock, part, waiting, verdict)?);
+        decided.extend(decide_part(store, at, part, waiting, verdict)?);
     }
     Ok(decided)
 }
@@ -218,12 +222,12 @@ fn decide(
 /// Writes a decision down, which counts only after that.
 pub(super) fn write_down(
     audit: &Audit,
-    clock: &Clock,
+    at: Timestamp,
     decision: &str,
     (job, key): (&JobName, &Key),
 ) -> Result<(), DecisionError> {
     let (job, key) = (Some(job.clone()), Some(key.clone()));
-    let decided = history::Decided { job, key, ..history::Decided::new(clock.now(), decision) };
+    let decided = history::Decided { job, key, ..history::Decided::new(at, decision) };
     audit.append(decided).map_err(DecisionError::Audit)
 }
 
@@ -262,7 +266,7 @@ fn of_update(
 /// one need come.
 fn turn_over(
     store: &Store,
-    clock: &Clock,
+    at: Timestamp,
     job: &Job,
     decisions: BTreeMap<(JobName, Key), Decided>,
 ) -> Result<Vec<Key>, DecisionError> {
@@ -280,7 +284,7 @@ fn turn_over(
                 ("approved", Decided { verdict: Verdict::Approved(wish), question: None, copies, ..decided })
             }
         };
-        write_down(&audit, clock, decision, (&part, &key))?;
+        write_down(&audit, at, decision, (&part, &key))?;
         queue::DECISIONS.put(&mut batch, &part, &key, &decided);
         keys.push(key);
     }
@@ -295,7 +299,7 @@ fn turn_over(
 
 fn decide_part(
     store: &Store,
-    clock: &Clock,
+    at: Timestamp,
     part: &Job,
     mut waiting: BTreeMap<Key, PendingApproval>,
     verdict: fn(u64) -> Verdict,
@@ -308,7 +312,7 @@ fn decide_part(
             Verdict::Approved(_) => "approved",
             Verdict::Rejected(_) => "rejected",
         };
-        write_down(&audit, clock, decision, (job, key))?;
+        write_down(&audit, at, decision, (job, key))?;
     }
     let copies = restored_state::copies(store)?;
     let mut sent = BTreeSet::new();

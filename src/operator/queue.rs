@@ -104,10 +104,10 @@ fn decide(
     decision: &str,
     carry_out: impl Fn(&mut Batch, &QueuedChange),
 ) -> Result<Vec<Key>, DecisionError> {
-    let audit = Audit::new(store.home());
+    let (audit, at) = (Audit::new(store.home()), clock.now());
     let mut batch = Batch::default();
     for waiting in chosen {
-        write_down(&audit, clock, decision, (&waiting.change.job, &waiting.change.key))?;
+        write_down(&audit, at, decision, (&waiting.change.job, &waiting.change.key))?;
         carry_out(&mut batch, waiting);
     }
     store.commit(batch)?;

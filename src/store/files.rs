@@ -22,7 +22,10 @@ use super::{Home, Store};
 impl Home {
     /// Where a file can be read: `scratch`, where it does not lie in a folder of this machine. `None` where there is none of
     /// that name.
-    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "a file of a folder is read where it lies"))]
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(unused_variables, reason = "a file of a folder is read where it lies")
+    )]
     pub fn file(&self, name: &str, scratch: &Path) -> io::Result<Option<PathBuf>> {
         match self {
             Self::Folder(dir) => files::find(dir, name),

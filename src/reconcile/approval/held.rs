@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::remote_digest;
 use crate::config::{Job, Mode};
 use crate::plan::{self, Decided, Guarded, Held, HoldReason, Judged, Outline, RemoteDigest, Verdict, Writes};
-use crate::queue::{self, Undo};
+use crate::queue::{self, State, Undo};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
@@ -150,6 +150,33 @@ pub(crate) fn undone(store: &Store, job: &JobName) -> Result<BTreeSet<Key>, stor
         }
     }
     Ok(keys)
+}
+
+/// Has the removal of someone by what takes back a run, which waits, reject `again`: the wish with which the source would make them
+/// by now. Their row may be another one than when it was asked for.
+pub(crate) fn reject_again(
+    store: &Store,
+    batch: &mut Batch,
+    job: &JobName,
+    (key, again): (&Key, u64),
+) -> Result<(), store::Error> {
+    let is_other = |undo: &&mut Undo| undo.again != Some(again);
+    if let Some(mut held) = HELD.get(store, job, key)?
+        && held.action == Some(Action::Delete)
+        && let Some(undo) = held.undo.as_mut().filter(is_other)
+    {
+        undo.again = Some(again);
+        HELD.put(batch, job, key, &held);
+    }
+    if let Some(mut change) = queue::get(store, job, key)?
+        && change.wish.action == Action::Delete
+        && change.state == State::Waiting
+        && let Some(undo) = change.undo.as_mut().filter(is_other)
+    {
+        undo.again = Some(again);
+        queue::put(batch, &change);
+    }
+    Ok(())
 }
 
 /// Whether a key is still that of an entity: what takes back a run ends with its person.

@@ -292,6 +292,9 @@ impl Commit<'_> {
         let mut state = JobState::load(store, &job.name)?;
         let mut waits = Vec::new();
         self.ask_again(&mut batch)?;
+        for (key, again) in &updates.made_again {
+            held::reject_again(store, &mut batch, &job.name, (key, *again))?;
+        }
         let moot = self.moot_waits()?;
         // A file of changes says nothing of those who are not in it: what is held of them stays. So do the leavers that are held,
         // where the read does not prove who is absent.

@@ -52,6 +52,10 @@ pub(crate) struct Classified {
     pub(crate) claimed: BTreeSet<RemoteId>,
     /// Those among them who are missing, and whose name or email a row gets that waits for a decision, with its key.
     pub(crate) named: BTreeMap<RemoteId, Key>,
+    /// People with a change that takes back a run and waits.
+    pub(crate) undone: BTreeSet<Key>,
+    /// Of them: the wish with which they would be made again by their record as it is now.
+    pub(crate) made_again: BTreeMap<Key, u64>,
     /// Fields that were edited at the service and stay so, by key, if the job names them.
     pub(crate) drift: BTreeMap<Key, Vec<String>>,
     /// Known people that another record may be, under a mistyped key.
@@ -199,6 +203,7 @@ impl<'a> Classifier<'a> {
             found => found,
         };
         self.observe(at, &valid, &correlation)?;
+        self.note_made_again(&valid);
         let Valid { record, marks, line, has_bad_values, .. } = valid;
         let subject = Subject { record, line, marks };
         let decision = decide(subject, correlation, self.context.rules);
@@ -334,6 +339,17 @@ impl<'a> Classifier<'a> {
             Correlation::Vanished { .. } | Correlation::New => {}
         }
         Ok(())
+    }
+
+    /// Notes the wish by which the source would make someone again, once what takes back a run has removed them.
+    fn note_made_again(&mut self, valid: &Valid) {
+        let Valid { record, marks, line, .. } = valid;
+        if self.context.rules.target.has_presence() && self.context.undone.contains(&record.key) {
+            let subject = Subject { record: record.clone(), line: *line, marks: marks.clone() };
+            if let Decision::Change(made) = decide(subject, Correlation::New, self.context.rules) {
+                self.result.made_again.insert(made.key.clone(), made.wish.digest());
+            }
+        }
     }
 
     /// Puts aside what a candidate needs.

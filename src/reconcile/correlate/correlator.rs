@@ -47,6 +47,8 @@ pub(crate) struct CorrelationContext<'a> {
     /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
     /// which misses nearly everybody.
     pub(crate) missed: &'a [usize],
+    /// People with a change that takes back a run and waits.
+    pub(crate) undone: &'a BTreeSet<Key>,
     /// The time of the run.
     pub(crate) now: Timestamp,
 }

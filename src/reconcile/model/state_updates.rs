@@ -57,6 +57,8 @@ pub(crate) struct StateUpdates {
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     pub(crate) matched: Vec<RemoteId>,
+    /// Of people with a change that takes back a run and waits: the wish with which the source would make them again.
+    pub(crate) made_again: BTreeMap<Key, u64>,
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Of the keys with a verdict, those whose verdict counts though another change is held now.
     pub(crate) in_force: BTreeSet<Key>,

@@ -105,6 +105,7 @@ impl<'a> Inputs<'a> {
         };
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
+        let undone = held::undone(self.store(), &job.name)?;
         let unsure = |_: &Key| RowPresence::Unknown;
         let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
         let is_of_members = job.mapping.target == Target::Membership;
@@ -130,6 +131,7 @@ impl<'a> Inputs<'a> {
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
             doubted_organizations: organizations.map(|part| &part.results.doubts),
             missed: &missed,
+            undone: &undone,
             now: self.part.context.clock.now(),
         };
         let mut strays = rows.strays.clone();
@@ -151,6 +153,7 @@ impl<'a> Inputs<'a> {
         };
         let identity = CorrelationContext { presence: &presence, ..identity };
         let classified = classify(&identity, &self.state, self.part.filter, remember)?;
+        let classified = Classified { undone, ..classified };
         Ok((Attendance { missed, complete, sees_all }, classified))
     }
 
@@ -391,6 +394,7 @@ impl<'a> Inputs<'a> {
                 waiting,
                 forgotten: leavers.forgotten,
                 matched: classified.matched,
+                made_again: classified.made_again,
                 in_force,
                 judged_all: attendance.sees_all,
                 to_mend,

@@ -107,7 +107,7 @@ impl Inputs<'_> {
         guarded.held.splice(0..0, undecided.held);
         // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
         // the same then.
-        let undone = held::undone(self.store(), &job.name)?;
+        let undone = &classified.undone;
         if !undone.is_empty() {
             let ends = |change: &Outline| change.leaves() || change.action == Action::Delete;
             guarded.go.retain(|change| ends(change) || !undone.contains(&change.key));

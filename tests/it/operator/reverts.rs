@@ -125,6 +125,25 @@ fn who_was_created_by_a_run_is_removed_only_once_approved_and_off_site_and_does_
     assert_eq!(world.keys(), ["P00003"]);
 }
 
+/// What was decided is that they go: their row of that day is no more to have them back than the one before.
+#[test]
+fn who_was_removed_by_a_revert_does_not_come_back_by_a_row_that_changed_while_that_waited() {
+    let world = World::synced(Config::default(), 3);
+    let file = |title: &str| people(1..4) + &row(4, title) + &row(5, title);
+    assert_eq!(world.sync_of(file("Clerk")).expect(0).writes(), (2, 0, 0));
+    assert_eq!(revert(&world, 2).expect(4).json()["held"], 2);
+    assert_eq!(world.sync_of(file("Cook")).expect(4).writes(), (0, 0, 0));
+    world.run(&["approve", "staff", "P00004"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nor is that done again");
+    // It may be approved before the row changes, too.
+    world.run(&["approve", "staff", "P00005"]).expect(0);
+    assert_eq!(world.sync_of(file("Baker").replace(&row(4, "Baker"), &row(4, "Cook"))).expect(0).writes(), (0, 0, 1));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    assert_eq!(world.keys(), ["P00001", "P00002", "P00003"]);
+    assert_eq!(world.sync_of(file("Chief")).expect(0).writes(), (2, 0, 0), "until the record changes");
+}
+
 #[test]
 fn what_can_t_be_undone_is_reported() {
     let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
