@@ -28,7 +28,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Action, JobName, Target};
+use crate::record::{Action, JobName, Key, Target};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -37,8 +37,8 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, and those with
-    /// a change that was rejected, is held or is queued.
+    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, those with a
+    /// change that was rejected, is held or is queued, and memberships of people whose row names no organization.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
@@ -101,7 +101,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
-    let mut unsettled = BTreeSet::new();
+    let mut unsettled = held_for_known(old)?;
+    let unplaced = unplaced(old, config)?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
         let is_carried = of_changes.contains(&job) && !is_unknown;
@@ -109,12 +110,6 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         seen.carried += u64::from(is_carried);
         unsettled.extend((change.wish.action == Action::Update).then_some((job, key)));
         is_unknown || is_carried
-    })?;
-    // Which of them are kept depends on who is known.
-    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        let is_unsettled = held.action == Some(Action::Update) || held.undo.is_some();
-        unsettled.extend(is_unsettled.then_some((job, key)));
-        false
     })?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
@@ -128,7 +123,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
         let is_said_once = of_changes.contains(&job);
-        let is_unsettled = unsettled.contains(&(job.clone(), key.clone()));
+        let is_unplaced = || unplaced.get(&job)?.contains(&key.member()?).then_some(());
+        let is_unsettled = unsettled.contains(&(job.clone(), key.clone())) || is_unplaced().is_some();
         seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
         (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;
@@ -177,6 +173,27 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     Ok((batch, seen))
 }
 
+/// The known people with a change that waits for a decision. Which of those changes are kept depends on who is known.
+fn held_for_known(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
+    let mut people = BTreeSet::new();
+    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
+        let is_of_known = held.action == Some(Action::Update) || held.undo.is_some();
+        people.extend(is_of_known.then_some((job, key)));
+        false
+    })?;
+    Ok(people)
+}
+
+/// By the part that holds their memberships: the members with a row that named no organization. Nothing finds theirs again.
+fn unplaced<'a>(old: &OldStore<'_>, config: &'a Config) -> Result<BTreeMap<&'a JobName, BTreeSet<Key>>, store::Error> {
+    let mut members = BTreeMap::new();
+    for part in config.parts().filter(|part| part.mapping.target == Target::Membership) {
+        let state = old.meta::<JobState>(MetaKey::Job(&part.name))?;
+        members.extend(state.map(|state| (&part.name, state.unplaced)));
+    }
+    Ok(members)
+}
+
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
 /// that is held stays held.
 fn keep_states(
@@ -190,12 +207,11 @@ fn keep_states(
         states.entry(job).or_default().partly_decided = true;
     }
     for part in config.parts() {
-        let Some(JobState { found, mut inbox, copies, copies_read, held_set, mapping, place, protects, .. }) =
-            old.meta(MetaKey::Job(&part.name))?
-        else {
-            continue;
-        };
+        let Some(before) = old.meta::<JobState>(MetaKey::Job(&part.name))? else { continue };
+        let JobState { found, mut inbox, copies, copies_read, held_set, mapping, place, protects, unplaced, .. } =
+            before;
         let state = states.entry(&part.name).or_default();
+        state.unplaced = unplaced;
         // No set that is approved by its number is another one by then.
         (state.copies, state.copies_read, state.protects, state.held_set) = (copies, copies_read, protects, held_set);
         // What another mapping or place alters is held as before.

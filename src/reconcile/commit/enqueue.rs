@@ -321,6 +321,7 @@ impl Commit<'_> {
                 state.mapping = UNMAPPED.to_owned();
             }
             state.is_rebuilt = false;
+            state.unplaced.clone_from(&updates.unplaced);
             updates.place.iter().for_each(|place| state.place.clone_from(place));
             state.protects.clone_from(&updates.protects);
             state.copies = updates.copies.unwrap_or(state.copies);

@@ -1,6 +1,6 @@
 //! What is remembered of a job between its runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -16,7 +16,7 @@ use super::reason::Reason;
 use super::replicas::Replicas;
 use crate::history::Audit;
 use crate::plan::ProtectedPerson;
-use crate::record::{JobName, Rejected, Target};
+use crate::record::{JobName, Key, Rejected, Target};
 use crate::source::{SourceState, inbox};
 use crate::store::{self, Batch, MetaKey, Store};
 
@@ -32,6 +32,9 @@ pub struct JobState {
     /// Whether `rebuild` dropped its people, and no run for everyone came since.
     #[serde(default)]
     pub(crate) is_rebuilt: bool,
+    /// For memberships: the members with a row that named no organization in the last run for everyone.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) unplaced: BTreeSet<Key>,
     /// What gave its keys then.
     #[serde(default)]
     pub(crate) key: String,

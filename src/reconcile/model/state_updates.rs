@@ -57,6 +57,8 @@ pub(crate) struct StateUpdates {
     pub(crate) waiting: Vec<(Key, SyncedRecord)>,
     pub(crate) forgotten: Vec<(Key, RemoteId)>,
     pub(crate) matched: Vec<RemoteId>,
+    /// For memberships: the members with a row that names no organization.
+    pub(crate) unplaced: BTreeSet<Key>,
     /// Of people with a change that takes back a run and waits: the wish with which the source would make them again.
     pub(crate) made_again: BTreeMap<Key, u64>,
     pub(crate) verdicts: BTreeMap<Key, Verdict>,

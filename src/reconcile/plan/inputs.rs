@@ -382,6 +382,7 @@ impl<'a> Inputs<'a> {
                 later_ended: self.rows.later.ended,
                 undue: self.rows.later.undue,
                 spoilt: self.rows.later.spoilt,
+                unplaced: self.rows.unplaced,
                 ..updates
             },
             doubt: self.lag.reason,

@@ -228,6 +228,22 @@ fn law_9_what_a_revert_holds_waits_after_a_rebuild_too() {
     assert_eq!(world.run(&["status", "--json"]).job()["known"], 1);
 }
 
+#[test]
+fn law_9_a_membership_of_a_row_without_a_company_is_known_after_a_rebuild_too() {
+    let world = jobs::world(Options::default(), "", "[job.guard]\nmax_updates = \"off\"\n");
+    let all = jobs::file([(1, 1), (2, 2), (3, 1)]);
+    world.sync_of(&all).expect(0);
+    let unplaced = all.replace("94000002,Company 2 Ltd", ",");
+    assert!(unplaced != all);
+    world.sync_of(&unplaced);
+    for _ in 0..2 {
+        world.run(&["rebuild"]).expect(0);
+    }
+    world.sync();
+    world.sync_of(jobs::file([(1, 1), (2, 3), (3, 1)])).expect(0);
+    assert_eq!(jobs::pairs(&world), [jobs::pair(1, 1), jobs::pair(2, 3), jobs::pair(3, 1)]);
+}
+
 /// Who can't be matched any more is not made a second time: an edit at the service, a value of the file or a list that hides a field
 /// is what they are no more found by.
 #[test]
