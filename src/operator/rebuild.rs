@@ -2,8 +2,8 @@
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
 //! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit or a `revert` holds until
-//! it is decided on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan files were
-//! applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
+//! it is decided on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan
+//! files were applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
 //! same is kept as far as it can be read, and it is dropped only on request, since it is unknown what was lost.
 //!
 //! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them

@@ -154,6 +154,7 @@ fn mentions(
         state.rejected.first.clear();
         state.bad_values.first.clear();
         state.shown.forget(key);
+        state.unplaced.remove(key);
         for told in &mut state.reasons {
             if let Some(reason) = erase_key(told, key) {
                 told.text = reason;
@@ -186,7 +187,8 @@ mod tests {
         let (key, other) = (Key::new("P1").unwrap(), Key::new("P2").unwrap());
         let row = RejectedRow { line: Some(2), field: None, reason: "too long".to_owned(), mark: 7 };
         let rows = RejectedRows { count: 1, first: vec![row] };
-        let state = JobState { rejected: rows.clone(), bad_values: rows, ..JobState::default() };
+        let unplaced = BTreeSet::from([key.clone(), other.clone()]);
+        let state = JobState { rejected: rows.clone(), bad_values: rows, unplaced, ..JobState::default() };
         let reason = HoldReason::MovedValue {
             field: "name".to_owned(),
             from: Sensitive("P1").to_string(),
@@ -206,6 +208,7 @@ mod tests {
         for rows in [&state.rejected, &state.bad_values] {
             assert_eq!((rows.count, rows.first.len()), (1, 0));
         }
+        assert!(state.unplaced.iter().eq([&other]));
         let [(_, held)] = HELD.list::<Vec<_>>(&store, &job).unwrap().try_into().unwrap();
         assert!(matches!(&held.reason, HoldReason::MovedValue { from, .. } if !from.contains("P1")), "{held:?}");
     }

@@ -11,8 +11,8 @@
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
 //!   edit there hides it now. Created, the record would make a known person twice.
 //! - On a first run, and the first after a rebuild, a person at the service that no record matches, by name or by email: where
-//!   `match_on` does not fit, everybody would be created a second time. Later runs ask only about records that still wait from it: then a new person
-//!   who shares a name is just that.
+//!   `match_on` does not fit, everybody would be created a second time. Later runs ask only about records that still wait from it:
+//!   then a new person who shares a name is just that.
 //!
 //! A name proves nothing, but it is reason enough to ask.
 
