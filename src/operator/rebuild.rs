@@ -123,8 +123,9 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
         let is_said_once = of_changes.contains(&job);
-        let is_unplaced = || unplaced.get(&job)?.contains(&key.member()?).then_some(());
-        let is_unsettled = unsettled.contains(&(job.clone(), key.clone())) || is_unplaced().is_some();
+        let is_unplaced = |members: &BTreeSet<Key>| key.member().is_some_and(|member| members.contains(&member));
+        let is_unsettled =
+            unsettled.contains(&(job.clone(), key.clone())) || unplaced.get(&job).is_some_and(is_unplaced);
         seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
         (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;

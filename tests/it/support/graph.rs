@@ -73,7 +73,7 @@ pub(crate) struct Tenant {
     certificate: Option<(String, Vec<u8>)>,
     scheme: &'static str,
     script: Script,
-    /// What is answered to the next requests for a token, lines of headers included.
+    /// What is answered to the next requests for a token, the last one first: status, and lines of headers.
     pub(crate) no_token_now: Vec<(u16, &'static str)>,
     lists: usize,
     tokens: usize,
