@@ -5,8 +5,9 @@ use std::time::Duration;
 use rosterd::api::{BudgetPlace, Client};
 use rosterd::clock::Clock;
 use rosterd::config::{self, Job};
-use rosterd::operator::{self, Chosen, ChosenKey};
-use rosterd::reconcile::{self, KeyFilter, Report};
+use rosterd::history::RunHistory;
+use rosterd::operator::{self, Chosen, ChosenKey, HeldSet};
+use rosterd::reconcile::{KeyFilter, Report};
 use rosterd::record::Key;
 use rosterd::sandbox::{Options, Sandbox};
 use rosterd::store::Store;
@@ -76,18 +77,35 @@ impl Machine {
         }
     }
 
+    /// Takes back what a run did; tells whether that run changed anything.
+    pub(super) async fn revert(&self, run: u64) -> bool {
+        let story = RunHistory::read(&self.config.state.home, run).unwrap();
+        let Some(story) = story.filter(|story| !story.changes.is_empty()) else { return false };
+        inside::revert(&self.config, &self.client(), &self.clock, &story).await;
+        true
+    }
+
+    /// Has everybody matched again.
+    pub(super) fn rebuild(&self) {
+        drop(self.store());
+        operator::rebuild(&self.config, &self.clock, operator::Which::Whole).unwrap();
+    }
+
     /// Takes a decision about one held change, or about all; returns whose.
     pub(super) fn decide(&self, decide: Decide, which: Option<u8>) -> Vec<Key> {
         let store = self.store();
-        let held = reconcile::held(&store, &self.job().name).unwrap();
-        let mut keys: Vec<Key> =
-            held.into_iter().filter(|(_, held)| held.action.is_some()).map(|(key, _)| key).collect();
-        if let Some(which) = which.filter(|_| !keys.is_empty()) {
-            keys = vec![keys.swap_remove(usize::from(which) % keys.len())];
+        let held = HeldSet::load(&store, self.job()).unwrap().changes.into_iter();
+        let mut chosen: Vec<ChosenKey> = held
+            .filter(|held| held.action.is_some())
+            .map(|held| ChosenKey { part: Some(held.part), key: held.key })
+            .collect();
+        if let Some(which) = which.filter(|_| !chosen.is_empty()) {
+            chosen = vec![chosen.swap_remove(usize::from(which) % chosen.len())];
         }
-        if !keys.is_empty() {
-            let keys = keys.iter().cloned().map(ChosenKey::anywhere).collect();
-            decide(&store, &self.clock, self.job(), &Chosen { keys: Some(&keys), ..Chosen::default() }).unwrap();
+        let keys = chosen.iter().map(|chosen| chosen.key.clone()).collect();
+        if !chosen.is_empty() {
+            let chosen = chosen.into_iter().collect();
+            decide(&store, &self.clock, self.job(), &Chosen { keys: Some(&chosen), ..Chosen::default() }).unwrap();
         }
         keys
     }

@@ -8,6 +8,8 @@ use jiff::SignedDuration;
 use rosterd::api::{Client, SharedBudget};
 use rosterd::clock::Clock;
 use rosterd::config::Config;
+use rosterd::history::RunHistory;
+use rosterd::operator;
 use rosterd::reconcile::{self, Context, KeyFilter, NoObserver, Report, RunObserver};
 use rosterd::store::{Error, ErrorKind, Home, Store};
 
@@ -105,6 +107,13 @@ async fn watched_run(
     let context = Context { config, client, store: &store, clock, watch };
     let jobs: Vec<_> = config.jobs.iter().collect();
     reconcile::sync(&context, &jobs, narrow).await.unwrap()
+}
+
+/// What takes back a run of the only job, in this process.
+pub(crate) async fn revert(config: &Config, client: &Client, clock: &Clock, story: &RunHistory) {
+    let store = Opened(Some(begin_tenure(config)));
+    let context = Context { config, client, store: &store, clock, watch: &NoObserver };
+    operator::revert(&context, &config.jobs[0], story).await.unwrap();
 }
 
 impl World {
