@@ -14,6 +14,7 @@ use super::commands::{
 };
 use super::ui::{Exit, Failure, Message, Ui};
 use super::{demo, help, log};
+use crate::config;
 use crate::daemon::{Call, Caller, Commands, Reached, ReplyStream};
 use crate::history::{on_behalf_of, user_at};
 
@@ -77,7 +78,7 @@ async fn dispatch(ui: &Ui, arguments: Arguments) -> Result<Exit, Failure> {
     if let Command::Status(args) = &arguments.command
         && args.is_of_several()
     {
-        let folder = args.accounts.as_deref().unwrap_or_else(|| instances::folder_of(&arguments.config));
+        let folder = args.accounts.as_deref().unwrap_or_else(|| config::folder_of(&arguments.config));
         return instances::status(ui, folder).await;
     }
     let mut unreached = None;

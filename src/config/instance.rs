@@ -124,6 +124,14 @@ impl Instance {
     }
 }
 
+/// The folder in which a configuration lies.
+pub fn folder_of(config: &Path) -> &Path {
+    match config.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    }
+}
+
 /// Whether a folder holds the accounts of one process.
 pub fn is_of_accounts(folder: &Path) -> bool {
     folder == Path::new(ACCOUNTS_DIR) || folder.join(MARK).exists()

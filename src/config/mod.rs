@@ -37,7 +37,7 @@ mod weekday;
 
 pub use account::Account;
 pub use approvals::{Approvals, Login, Provider, Proxy, Right, Rule, Who};
-pub use instance::{Instance, InstanceError, InstanceProcess, MARK, is_of_accounts};
+pub use instance::{Instance, InstanceError, InstanceProcess, MARK, folder_of, is_of_accounts};
 pub use load::{CallerConfig, PartialConfig, load, load_given, remains};
 pub use locate::{Located, locate};
 pub use monitoring::{Endpoint, HrReportOptions, JobNotify, Mail, Notify, Protection, Relay, Status};

@@ -20,7 +20,7 @@ use super::target_locks::{TargetGuard, TargetLocks};
 use crate::api::{self, BudgetPlace, Client, Credential};
 use crate::approvals::HandedPages;
 use crate::clock::Clock;
-use crate::config::{Config, Instance};
+use crate::config::{Config, Instance, folder_of, is_of_accounts};
 use crate::record::JobName;
 use crate::status::{Counters, LiveJobState, Remembered, Unserved};
 use crate::store::{self, Holder, Store, Terms};
@@ -416,9 +416,17 @@ impl DaemonState {
         if call.version != VERSION {
             return Some("the daemon is of another version than this program: restart it".to_owned());
         }
+        if same_place(&call.config, &config.source_path) {
+            return None;
+        }
+        // Each file beside this one is another account, also where it names this one's state by mistake.
+        let (own_folder, theirs) = (folder_of(&config.source_path), folder_of(&call.config));
+        if is_of_accounts(own_folder) && same_place(own_folder, theirs) {
+            return Some(format!("the state in {own} is that of the account of {}", config.source_path.display()));
+        }
         // A state folder that its own file names since counts from the next start: until then this one works for the account.
         let has_state = |dir| own.folder().is_some_and(|own| same_place(dir, own));
-        let ours = same_place(&call.config, &config.source_path) || call.state_dir.as_deref().is_some_and(has_state);
+        let ours = call.state_dir.as_deref().is_some_and(has_state);
         (!ours).then(|| format!("the daemon's state lies in {own}, and that is not the one asked for"))
     }
 }

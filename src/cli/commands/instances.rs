@@ -91,14 +91,6 @@ fn listed(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-/// The folder in which a configuration lies.
-pub(crate) fn folder_of(config: &Path) -> &Path {
-    match config.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
 /// Adds which worker has each account; a database is asked once. One that can't be asked is shown by the status of its accounts.
 fn add_holders(seen: &mut [InstanceState]) {
     let mut known: BTreeMap<String, BTreeMap<String, AccountHolder>> = BTreeMap::new();

@@ -46,6 +46,24 @@ fn status_shows_every_account_wherever_it_runs() {
 }
 
 #[test]
+fn an_account_whose_file_names_what_another_has_is_not_taken_for_that_one() {
+    let accounts = Accounts::of(&["north", "south"]);
+    for (from, to) in [("../south/state", "../north/state"), ("../south/control.sock", "../north/control.sock")] {
+        accounts.edit("south", from, to);
+    }
+    accounts.put("north/staff.csv", &people(1..4));
+    let daemon = accounts.daemon();
+    let all = accounts.run(&["status", "--accounts", "accounts", "--json"]).expect(11).json();
+    assert_eq!(seen(&all), [("north".into(), 0, json!(true)), ("south".into(), 11, json!(null))], "{all}");
+    let ran = accounts.run_of("south", &["sync"]).expect(11);
+    assert!(ran.err.contains("is that of the account of ") && ran.err.contains("north.toml"), "{ran:?}");
+    assert_eq!(accounts.people("north"), 0, "no command for one account is carried out for another");
+    accounts.run_of("north", &["sync"]).expect(0);
+    assert_eq!(accounts.people("north"), 3);
+    assert!(daemon.stop().success());
+}
+
+#[test]
 fn a_folder_of_accounts_is_known_as_one_to_every_command() {
     let accounts = Accounts::of(&["north"]);
     let daemon = accounts.daemon();
