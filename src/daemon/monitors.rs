@@ -10,6 +10,7 @@ use jiff::SignedDuration;
 use tokio::sync::broadcast::error::RecvError;
 
 use super::event::Event;
+use super::shutdown::CancelToken;
 use super::state::DaemonState;
 use crate::api::Traffic;
 use crate::config::Config;
@@ -159,8 +160,9 @@ pub(super) fn teller(config: &Config, counters: &Arc<Counters>) -> Result<Option
     Notifier::open(&config.state.home, &config.notify, counters).map(|teller| Some(teller.for_jobs(&config.jobs)))
 }
 
-/// Tells people what is new, for as long as it is polled.
-pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>) {
+/// Tells people what is new until `ending` asks it to end. What is delivered then is delivered first: cut off, it would come a second
+/// time after the next start.
+pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>, ending: CancelToken) {
     let mut events = engine.events();
     // An earlier process may have left something untold.
     let mut look = true;
@@ -212,6 +214,7 @@ pub(super) async fn tell(engine: Arc<DaemonState>, mut teller: Option<Notifier>)
                 Err(RecvError::Closed) => return,
             },
             () = tokio::time::sleep(wait) => false,
+            () = ending.wait() => return,
         };
         // Events that follow each other closely must not put it off.
         look = is_news || looked.elapsed() >= LOOK_EVERY;

@@ -24,11 +24,10 @@ use crate::daemon::monitors::LiveView;
 use crate::daemon::page::{Anchor, OnPage};
 use crate::daemon::runs::AccountNumber;
 use crate::daemon::scheduler::ClockReading;
-use crate::daemon::shutdown::CancelToken;
+use crate::daemon::shutdown::{CancelHandle, CancelToken};
 use crate::daemon::state::{Begun, DaemonState, Setup, owner_of, span_of};
 use crate::daemon::systemd::Manager;
 use crate::daemon::{decisions, inbox_watch, monitors};
-use crate::notify::Notifier;
 use crate::reconcile;
 use crate::status::{ShownAccount, Unserved};
 use crate::store::{self, Membership, Store};
@@ -41,6 +40,8 @@ const CLAIM_EVERY: Duration = Duration::from_secs(2);
 
 /// How long it waits at the end until each caller has read its answer.
 const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// How long the notice that is delivered may hold up the end of an account.
+const TELLING_MAX: Duration = Duration::from_secs(5);
 
 /// Why an account could not begin.
 #[derive(Debug, thiserror::Error)]
@@ -302,7 +303,10 @@ pub(super) async fn begin(
         return Err(StartError::Socket { path, error });
     }
     let remote = RemoteCallers::serve(&engine, &entrance.commands);
-    let mut watchers = watchers(&engine, teller, on_page.as_ref());
+    let mut watchers = watchers(&engine, on_page.as_ref());
+    let (ending, mut telling) = (CancelHandle::new(0), JoinSet::new());
+    let teller = monitors::tell(Arc::clone(&engine), teller, CancelToken::by([&ending]));
+    telling.spawn(teller.instrument(engine.span().clone()));
     engine.counters().taken(shared.clock.now());
     engine.publish(Event::Ready);
     let (count, what) = (jobs.len(), engine.what());
@@ -313,6 +317,8 @@ pub(super) async fn begin(
         let engine = Arc::clone(&engine);
         async move {
             let ended = service.run(inputs).await;
+            ending.send_modify(|askers| *askers += 1);
+            let _ = tokio::time::timeout(TELLING_MAX, telling.join_next()).await;
             watchers.shutdown().await;
             on_page.iter().for_each(|on_page| engine.shared().pages.take_off(on_page));
             ended
@@ -359,10 +365,9 @@ pub fn client_for_command(config: &Config, store: &Store, clock: &Clock) -> Resu
 }
 
 /// What runs beside the loop of an account.
-fn watchers(engine: &Arc<DaemonState>, teller: Option<Notifier>, on_page: Option<&OnPage>) -> JoinSet<()> {
+fn watchers(engine: &Arc<DaemonState>, on_page: Option<&OnPage>) -> JoinSet<()> {
     let mut watchers = JoinSet::new();
     watchers.spawn(monitors::count(Arc::clone(engine)).instrument(engine.span().clone()));
-    watchers.spawn(monitors::tell(Arc::clone(engine), teller).instrument(engine.span().clone()));
     watchers.spawn(decisions::serve(Arc::clone(engine)).instrument(engine.span().clone()));
     watchers.spawn(inbox_watch::watch(Arc::clone(engine)).instrument(engine.span().clone()));
     if let Some(on_page) = on_page {

@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use rosterd::clock::Clock;
@@ -19,13 +20,14 @@ pub(crate) struct Listener {
     pub(crate) address: SocketAddr,
     heard: Arc<Mutex<Vec<String>>>,
     refuses: Arc<Mutex<bool>>,
+    holds: Arc<Mutex<bool>>,
 }
 
 impl Listener {
     pub(crate) fn start(serve: fn(&Self, TcpStream)) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let this = Self { address, heard: Arc::default(), refuses: Arc::default() };
+        let this = Self { address, heard: Arc::default(), refuses: Arc::default(), holds: Arc::default() };
         std::thread::spawn({
             let this = this.clone();
             move || listener.incoming().for_each(|stream| serve(&this, stream.unwrap()))
@@ -39,6 +41,11 @@ impl Listener {
 
     pub(crate) fn refuse(&self, refuses: bool) {
         *self.refuses.lock().unwrap() = refuses;
+    }
+
+    /// Whether it answers no request that it takes from now on, before it is let go.
+    pub(crate) fn hold(&self, holds: bool) {
+        *self.holds.lock().unwrap() = holds;
     }
 
     /// Takes one request: keeps its target and its body.
@@ -65,6 +72,9 @@ impl Listener {
         let refuses = *self.refuses.lock().unwrap();
         if !refuses {
             self.heard.lock().unwrap().push(format!("{target}\n{}", String::from_utf8(body).unwrap()));
+        }
+        while *self.holds.lock().unwrap() {
+            std::thread::sleep(Duration::from_millis(5));
         }
         let status = if refuses { "503 Not now" } else { "200 OK" };
         let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
