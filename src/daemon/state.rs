@@ -419,9 +419,9 @@ impl DaemonState {
         if same_place(&call.config, &config.source_path) {
             return None;
         }
-        // Each file beside this one is another account, also where it names this one's state by mistake.
+        // Each file beside this one is another account, also where it names this one's state by mistake; unless it is this one, renamed.
         let (own_folder, theirs) = (folder_of(&config.source_path), folder_of(&call.config));
-        if is_of_accounts(own_folder) && same_place(own_folder, theirs) {
+        if is_of_accounts(own_folder) && same_place(own_folder, theirs) && config.source_path.exists() {
             return Some(format!("the state in {own} is that of the account of {}", config.source_path.display()));
         }
         // A state folder that its own file names since counts from the next start: until then this one works for the account.

@@ -60,6 +60,9 @@ fn an_account_whose_file_names_what_another_has_is_not_taken_for_that_one() {
     assert_eq!(accounts.people("north"), 0, "no command for one account is carried out for another");
     accounts.run_of("north", &["sync"]).expect(0);
     assert_eq!(accounts.people("north"), 3);
+    // Its own file under another name reaches it, so that the new name can be taken up.
+    fs::rename(accounts.config("north"), accounts.config("nord")).unwrap();
+    assert_eq!(accounts.run_of("nord", &["status", "--json"]).expect(0).json()["daemon"], true);
     assert!(daemon.stop().success());
 }
 
