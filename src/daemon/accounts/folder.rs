@@ -64,8 +64,7 @@ impl AccountsFolder {
         let dir = std::path::absolute(dir).map_err(unreadable)?;
         std::fs::read_dir(&dir).map_err(unreadable)?;
         if !is_of_accounts(&dir) {
-            let made = File::create_new(dir.join(MARK));
-            made.map_err(|error| FolderError::Unmarked { dir: dir.clone(), error })?;
+            mark(&dir).map_err(|error| FolderError::Unmarked { dir: dir.clone(), error })?;
         }
         Ok(Self { dir })
     }
@@ -98,6 +97,14 @@ impl AccountsFolder {
     }
 }
 
+/// Marks a folder as one of accounts. Workers that begin at the same time may all do so.
+fn mark(dir: &Path) -> io::Result<()> {
+    match File::create_new(dir.join(MARK)) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && is_of_accounts(dir) => Ok(()),
+        made => made.map(drop),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -114,5 +121,15 @@ mod tests {
         AccountsFolder::open(dir.path()).unwrap();
         let missing = AccountsFolder::open(&dir.path().join("missing")).unwrap_err();
         assert!(matches!(missing, FolderError::Unreadable { .. }));
+    }
+
+    #[test]
+    fn a_folder_that_another_worker_has_just_marked_is_marked() {
+        let dir = tempfile::tempdir().unwrap();
+        mark(dir.path()).unwrap();
+        mark(dir.path()).unwrap();
+        let elsewhere = tempfile::tempdir().unwrap();
+        std::os::unix::fs::symlink("missing", elsewhere.path().join(MARK)).unwrap();
+        assert_eq!(mark(elsewhere.path()).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
     }
 }
