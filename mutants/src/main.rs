@@ -2,7 +2,7 @@
 //!
 //!     rosterd-mutants weave TREE STATE          # a copy of the project; the mutants of STATE/mutants.json go into it
 //!     rosterd-mutants trace TREE STATE          # runs each test alone, and writes down which mutants it passes
-//!     rosterd-mutants try TREE STATE [SECONDS]  # runs each mutant against the tests that pass it, the nearest first
+//!     rosterd-mutants try TREE STATE [SECONDS [PLACE...]]  # runs each mutant, or those of these places, against the tests that pass it
 //!     rosterd-mutants score TREE STATE          # counts what came out, and lists what no test noticed
 //!
 //! All mutants are in one build (`weave.rs`), so each costs the tests that come by it and nothing else. `trace` and `try` go on where
@@ -55,7 +55,10 @@ fn main() -> Result<(), Error> {
     match command.as_str() {
         "weave" => build::weave(&place),
         "trace" => tests::trace(&place),
-        "try" => trials::try_all(&place, rest.first().map_or(Ok(60.0), |seconds| seconds.parse())?),
+        "try" => {
+            let limit = rest.first().map_or(Ok(60.0), |seconds| seconds.parse())?;
+            trials::try_all(&place, limit, rest.get(1..).unwrap_or_default())
+        }
         "score" => trials::score(&place),
         _ => Err(format!("there is no command {command}").into()),
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fs::{self, OpenOptions};
 use std::io::Write;
+use std::path::Path;
 use std::sync::Mutex;
 
 use crate::tests::{self, End, Program, Test};
@@ -16,16 +17,23 @@ const GO_UNIT: f64 = 2.0;
 const GO: f64 = 8.0;
 
 /// Runs every mutant that has no result yet. Tests of more than `limit` seconds in all are not run for one mutant: where those that
-/// were did not notice it, it is undecided. One that takes half of them is not run at all.
-pub fn try_all(place: &Place, limit: f64) -> Result<(), Error> {
+/// were did not notice it, it is undecided. One that takes half of them is not run at all. Where `only` names folders or files, no
+/// mutants of others are run.
+pub fn try_all(place: &Place, limit: f64, only: &[String]) -> Result<(), Error> {
     let mutants = place.mutants()?;
     let programs = tests::by_name(tests::programs(place)?);
     let traced = tests::traced(place)?;
     let passing = tests::by_mutant(&traced);
     let known: HashSet<String> = tests::lines(place, "results")?.into_iter().map(|fields| fields[0].clone()).collect();
     let left_out = place.left_out()?;
-    let mut waiting: Vec<&Mutant> =
-        mutants.iter().filter(|mutant| !known.contains(&mutant.name) && !left_out.contains(&mutant.number)).collect();
+    let is_in = |mutant: &Mutant, named: &String| Path::new(&mutant.file).starts_with(named);
+    if let Some(named) = only.iter().find(|named| !mutants.iter().any(|mutant| is_in(mutant, named))) {
+        return Err(format!("there is no mutant in {named}").into());
+    }
+    let is_asked_for = |mutant: &Mutant| only.is_empty() || only.iter().any(|named| is_in(mutant, named));
+    let is_to_be_tried =
+        |mutant: &Mutant| !known.contains(&mutant.name) && !left_out.contains(&mutant.number) && is_asked_for(mutant);
+    let mut waiting: Vec<&Mutant> = mutants.iter().filter(|mutant| is_to_be_tried(mutant)).collect();
     // What few tests pass is settled first.
     let cost = |mutant: &&Mutant| {
         passing
@@ -80,11 +88,11 @@ fn one(
     traced: &[Test],
     programs: &BTreeMap<String, Program>,
     near: &[usize],
-    active: &std::path::Path,
+    active: &Path,
     limit: f64,
 ) -> Result<(&'static str, Option<usize>, usize), Error> {
     let (mut ran, mut cost, mut go_most) = (0, 0.0, GO_FIRST);
-    let nothing = std::path::Path::new("/dev/null");
+    let nothing = Path::new("/dev/null");
     while ran < near.len() && cost < limit {
         let first = &traced[near[ran]];
         let (most, threads) = if first.is_unit() { (GO_UNIT, 2) } else { (GO, 4) };
