@@ -26,6 +26,7 @@ use rosterd::reconcile::KeyFilter;
 use rosterd::record::Key;
 
 use super::directory::{Change, Directory, Kind, PEOPLE, Read, SERVERS, Seen, Trouble};
+use super::lived::Lived;
 use super::machine::Machine;
 use crate::ldap;
 use crate::support::scripted::Scripted;
@@ -123,10 +124,7 @@ struct World {
 
 /// Lives through a history; the error is the law that broke, and after which step.
 pub(super) async fn run(history: &History) -> Result<(), String> {
-    let mut world = World::new(history).await;
-    let result = world.live(history).await;
-    world.machine.site.stop().await;
-    result
+    World::new(history).await.live(&history.steps).await
 }
 
 impl World {
@@ -145,37 +143,6 @@ impl World {
         let machine = Machine::new(config).await;
         let (kind, shown) = (history.kind, BTreeMap::new());
         Self { machine, directory, _servers: servers, kind, may_doubt: false, shown, tells: false }
-    }
-
-    async fn live(&mut self, history: &History) -> Result<(), String> {
-        for (at, step) in history.steps.iter().enumerate() {
-            self.machine.clock.advance(SignedDuration::from_secs(1));
-            self.step(step).await.map_err(|law| format!("after step {at} ({step:?}): {law}"))?;
-        }
-        self.settle().await.map_err(|law| format!("in the end: {law}"))
-    }
-
-    async fn step(&mut self, step: &Step) -> Result<(), String> {
-        if let Step::Run(read) = step {
-            // What a server showed in a read of unknown end, only that server itself has.
-            self.may_doubt |= read.trouble.is_some();
-            return self.sync(read).await;
-        }
-        let mut directory = self.directory.lock().unwrap();
-        match step {
-            Step::Change(change) => directory.change(*change),
-            Step::CatchUp { server, by } => directory.catch_up(*server, *by),
-            Step::Restore { server, back, new_identity } if self.kind.tells() => {
-                self.may_doubt = true;
-                directory.restore(*server, *back, *new_identity);
-            }
-            Step::Import { server, shows } if self.kind.tells() => {
-                self.may_doubt = true;
-                directory.import(*server, *shows);
-            }
-            Step::Run(_) | Step::Restore { .. } | Step::Import { .. } => {}
-        }
-        Ok(())
     }
 
     /// A run, and the laws.
@@ -207,6 +174,61 @@ impl World {
         Ok(())
     }
 
+    async fn read_all(&mut self) -> Result<(), String> {
+        for server in 0..SERVERS {
+            self.machine.clock.advance(SignedDuration::from_secs(1));
+            self.sync(&Read { server, only: None, trouble: None, meanwhile: None }).await?;
+        }
+        Ok(())
+    }
+
+    /// Who is at the service.
+    fn people(&self) -> Result<BTreeSet<u8>, String> {
+        let mut people = BTreeSet::new();
+        for one in self.machine.service().all("staff") {
+            let person = one["employee_id"].as_str().unwrap_or_default()[1..].parse().unwrap();
+            if !people.insert(person) {
+                return Err(format!("law 3: {person} is there twice"));
+            }
+        }
+        Ok(people)
+    }
+}
+
+impl Lived for World {
+    type Step = Step;
+
+    fn machine(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        if let Step::Run(read) = step {
+            // What a server showed in a read of unknown end, only that server itself has.
+            self.may_doubt |= read.trouble.is_some();
+            return self.sync(read).await;
+        }
+        let mut directory = self.directory.lock().unwrap();
+        match step {
+            Step::Change(change) => directory.change(*change),
+            Step::CatchUp { server, by } => directory.catch_up(*server, *by),
+            Step::Restore { server, back, new_identity } if self.kind.tells() => {
+                self.may_doubt = true;
+                directory.restore(*server, *back, *new_identity);
+            }
+            Step::Import { server, shows } if self.kind.tells() => {
+                self.may_doubt = true;
+                directory.import(*server, *shows);
+            }
+            Step::Run(_) | Step::Restore { .. } | Step::Import { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Result<(), String> {
+        self.people().map(drop)
+    }
+
     /// Once every server has everything and was read, all comes to rest as the directory is.
     async fn settle(&mut self) -> Result<(), String> {
         self.directory.lock().unwrap().all_catch_up();
@@ -230,26 +252,6 @@ impl World {
         let held: BTreeMap<String, String> =
             staff.map(|one| (text(&one["employee_id"]), text(&one["title"]))).collect();
         if truth == held { Ok(()) } else { Err(format!("the directory holds {truth:?}, the service {held:?}")) }
-    }
-
-    async fn read_all(&mut self) -> Result<(), String> {
-        for server in 0..SERVERS {
-            self.machine.clock.advance(SignedDuration::from_secs(1));
-            self.sync(&Read { server, only: None, trouble: None, meanwhile: None }).await?;
-        }
-        Ok(())
-    }
-
-    /// Who is at the service.
-    fn people(&self) -> Result<BTreeSet<u8>, String> {
-        let mut people = BTreeSet::new();
-        for one in self.machine.service().all("staff") {
-            let person = one["employee_id"].as_str().unwrap_or_default()[1..].parse().unwrap();
-            if !people.insert(person) {
-                return Err(format!("law 3: {person} is there twice"));
-            }
-        }
-        Ok(people)
     }
 }
 

@@ -77,6 +77,12 @@ impl Machine {
         }
     }
 
+    /// What a killed process left in flight arrives, and no fault strikes any more.
+    pub(super) async fn arrived(&self, was_killed: bool) {
+        tokio::time::sleep(Duration::from_millis(if was_killed { 200 } else { 0 })).await;
+        self.service().set_faults(Vec::new());
+    }
+
     /// Takes back what a run did; tells whether that run changed anything.
     pub(super) async fn revert(&self, run: u64) -> bool {
         let story = RunHistory::read(&self.config.state.home, run).unwrap();

@@ -12,7 +12,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 use std::path::PathBuf;
 
-use jiff::SignedDuration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use rosterd::operator;
@@ -21,6 +20,7 @@ use rosterd::record::Key;
 use serde_json::{Value, json};
 
 use super::history::Moment;
+use super::lived::{Decided, Lived};
 use super::machine::{Decide, Machine};
 use crate::support::Config;
 
@@ -30,8 +30,8 @@ const PEOPLE: u8 = 6;
 const COMPANIES: u8 = 3;
 /// The editions of HR's file: this one comes last.
 const SETTLED: u8 = 5;
-/// The runs in which everything must come to rest.
-const SETTLING_RUNS_MAX: usize = 8;
+/// The runs in which everything must be read.
+const READING_RUNS_MAX: usize = 8;
 
 /// A job, and what happens to it.
 #[derive(Clone, Debug)]
@@ -158,10 +158,7 @@ struct World {
 
 /// Lives through a history; the error is the law that broke, and after which step.
 pub(super) async fn run(history: &History) -> Result<(), String> {
-    let mut world = World::new(history.mode).await;
-    let result = world.live(&history.steps).await;
-    world.machine.site.stop().await;
-    result
+    World::new(history.mode).await.live(&history.steps).await
 }
 
 impl World {
@@ -198,59 +195,6 @@ impl World {
         };
         world.write(&[((0, Some(0)), false)], 0, false);
         world
-    }
-
-    async fn live(&mut self, steps: &[Step]) -> Result<(), String> {
-        for (at, step) in steps.iter().enumerate() {
-            self.machine.clock.advance(SignedDuration::from_secs(1));
-            let after = |law: String| format!("after step {at} ({step:?}): {law}");
-            self.step(step).await.map_err(after)?;
-            self.check().map_err(after)?;
-        }
-        self.settle().await.map_err(|law| format!("in the end: {law}"))
-    }
-
-    async fn step(&mut self, step: &Step) -> Result<(), String> {
-        match step {
-            Step::File { rows, edition, cut } => self.write(rows, *edition, *cut),
-            Step::Membership { person, company } => self.edit(*person, *company),
-            Step::Remove { person } => {
-                if let Some(id) = self.id("sp.member", "service_provider_id", &number(*person)) {
-                    let before = self.pairs();
-                    self.machine.service().remove("sp.member", id);
-                    self.absent.extend(before.difference(&self.pairs()).cloned());
-                }
-            }
-            Step::Sync { faults, killed, only } => self.sync(faults, *killed, *only).await?,
-            Step::Approve => {
-                let keys = self.decide(operator::approve, None);
-                self.released.extend(keys);
-            }
-            Step::Reject { which } => {
-                let keys = self.decide(operator::reject, Some(*which));
-                self.rejected.extend(keys);
-            }
-            Step::Revert { back } => self.revert(*back).await?,
-            Step::Rebuild => {
-                self.machine.rebuild();
-                // Who leaves before the next read is known no more; of files of changes all are kept, since none says it again.
-                if self.mode == Mode::Everyone {
-                    self.known.clear();
-                    self.known_people.clear();
-                }
-            }
-            Step::Lose => {
-                self.machine.site.lose_state();
-                (self.seen, self.known) = Default::default();
-                (self.seen_people, self.known_people) = Default::default();
-                self.runs = 0;
-                if self.mode == Mode::Changes {
-                    self.stated.clear();
-                }
-            }
-        }
-        self.forget_gone();
-        Ok(())
     }
 
     fn forget_gone(&mut self) {
@@ -344,7 +288,7 @@ impl World {
         let (before, people, states) = (self.pairs(), self.people(), self.states());
         self.runs += 1;
         let report = self.machine.run(&self.machine.client(), &narrow, killed).await;
-        self.arrived(report.is_none()).await;
+        self.machine.arrived(report.is_none()).await;
         self.said = report.as_ref().and_then(|report| report.reason());
         self.take_note()?;
         self.seen.extend(states.iter().flat_map(named));
@@ -364,12 +308,6 @@ impl World {
             self.known_people.extend(numbers(&self.stated).into_iter().filter(|person| people.contains_key(person)));
         }
         Ok(())
-    }
-
-    /// What a killed process left in flight arrives, and no fault strikes any more.
-    async fn arrived(&self, was_killed: bool) {
-        tokio::time::sleep(std::time::Duration::from_millis(if was_killed { 200 } else { 0 })).await;
-        self.machine.service().set_faults(Vec::new());
     }
 
     /// What went away in a run was known, and is not there by what HR says: by none of these, from the first to the last.
@@ -453,7 +391,80 @@ impl World {
         Ok(())
     }
 
-    /// The laws that hold at any time.
+    /// The memberships at the service.
+    fn pairs(&self) -> BTreeSet<Pair> {
+        let service = self.machine.service();
+        let (members, orgs) = (service.all("sp.member"), service.all("sp.org"));
+        let name = |all: &[Value], id: &Value, field: &str| Some(text(all.iter().find(|one| one["id"] == *id)?, field));
+        let pair = |one: &Value| {
+            Some((name(&members, &one["member_id"], "service_provider_id")?, name(&orgs, &one["org_id"], "legalid")?))
+        };
+        service.all("sp.membership").iter().filter_map(pair).collect()
+    }
+
+    /// All people at the service: their numbers and ids.
+    fn people(&self) -> BTreeMap<String, i64> {
+        let all = self.machine.service().all("sp.member");
+        all.iter().map(|one| (text(one, "service_provider_id"), one["id"].as_i64().unwrap())).collect()
+    }
+
+    fn id(&self, of: &str, field: &str, value: &str) -> Option<i64> {
+        self.machine.service().all(of).iter().find(|one| one[field] == value)?["id"].as_i64()
+    }
+
+    /// Whether it was decided about a membership, or about its person.
+    fn is_among(&self, decided: &BTreeSet<String>, pair: &Pair) -> bool {
+        decided.contains(&key(pair)) || decided.contains(&pair.0)
+    }
+}
+
+impl Lived for World {
+    type Step = Step;
+
+    fn machine(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::File { rows, edition, cut } => self.write(rows, *edition, *cut),
+            Step::Membership { person, company } => self.edit(*person, *company),
+            Step::Remove { person } => {
+                if let Some(id) = self.id("sp.member", "service_provider_id", &number(*person)) {
+                    let before = self.pairs();
+                    self.machine.service().remove("sp.member", id);
+                    self.absent.extend(before.difference(&self.pairs()).cloned());
+                }
+            }
+            Step::Sync { faults, killed, only } => self.sync(faults, *killed, *only).await?,
+            Step::Approve => _ = self.release_all(),
+            Step::Reject { which } => {
+                let keys = self.decide(operator::reject, Some(*which));
+                self.rejected.extend(keys);
+            }
+            Step::Revert { back } => self.revert(*back).await?,
+            Step::Rebuild => {
+                self.machine.rebuild();
+                // Who leaves before the next read is known no more; of files of changes all are kept, since none says it again.
+                if self.mode == Mode::Everyone {
+                    self.known.clear();
+                    self.known_people.clear();
+                }
+            }
+            Step::Lose => {
+                self.machine.site.lose_state();
+                (self.seen, self.known) = Default::default();
+                (self.seen_people, self.known_people) = Default::default();
+                self.runs = 0;
+                if self.mode == Mode::Changes {
+                    self.stated.clear();
+                }
+            }
+        }
+        self.forget_gone();
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), String> {
         let service = self.machine.service();
         let twice = |of: &str, names: Vec<String>| {
@@ -471,10 +482,9 @@ impl World {
         Ok(())
     }
 
-    /// With a whole file, a service without faults and every release given, all comes to rest as the file says. That takes two
-    /// editions: what is released in the first may be the undoing of what the file wants.
+    /// As the file says. That takes two editions: what is released in the first may be the undoing of what the file wants.
     async fn settle(&mut self) -> Result<(), String> {
-        for _ in 0..SETTLING_RUNS_MAX {
+        for _ in 0..READING_RUNS_MAX {
             if !self.unread.is_empty() {
                 self.sync(&[], None, None).await?;
             }
@@ -515,49 +525,18 @@ impl World {
         }
         Ok(())
     }
+}
 
-    async fn rest(&mut self) -> Result<(), String> {
-        for _ in 0..SETTLING_RUNS_MAX {
-            // A day and more, so that what counts for a day does not count.
-            self.machine.clock.advance(SignedDuration::from_hours(25));
-            let writes = self.machine.service().writes();
-            self.sync(&[], None, None).await?;
-            self.check()?;
-            let rests = self.machine.service().writes() == writes;
-            let keys = self.decide(operator::approve, None);
-            let is_all = keys.is_empty();
-            self.released.extend(keys);
-            if rests && is_all {
-                return Ok(());
-            }
-        }
-        Err("law 4: runs on unchanged input go on writing".to_owned())
+impl Decided for World {
+    async fn calm_run(&mut self) -> Result<(), String> {
+        self.sync(&[], None, None).await
     }
 
-    /// The memberships at the service.
-    fn pairs(&self) -> BTreeSet<Pair> {
-        let service = self.machine.service();
-        let (members, orgs) = (service.all("sp.member"), service.all("sp.org"));
-        let name = |all: &[Value], id: &Value, field: &str| Some(text(all.iter().find(|one| one["id"] == *id)?, field));
-        let pair = |one: &Value| {
-            Some((name(&members, &one["member_id"], "service_provider_id")?, name(&orgs, &one["org_id"], "legalid")?))
-        };
-        service.all("sp.membership").iter().filter_map(pair).collect()
-    }
-
-    /// All people at the service: their numbers and ids.
-    fn people(&self) -> BTreeMap<String, i64> {
-        let all = self.machine.service().all("sp.member");
-        all.iter().map(|one| (text(one, "service_provider_id"), one["id"].as_i64().unwrap())).collect()
-    }
-
-    fn id(&self, of: &str, field: &str, value: &str) -> Option<i64> {
-        self.machine.service().all(of).iter().find(|one| one[field] == value)?["id"].as_i64()
-    }
-
-    /// Whether it was decided about a membership, or about its person.
-    fn is_among(&self, decided: &BTreeSet<String>, pair: &Pair) -> bool {
-        decided.contains(&key(pair)) || decided.contains(&pair.0)
+    fn release_all(&mut self) -> bool {
+        let keys = self.decide(operator::approve, None);
+        let is_any = !keys.is_empty();
+        self.released.extend(keys);
+        is_any
     }
 }
 

@@ -7,6 +7,7 @@
 mod directory;
 mod history;
 mod lagging;
+mod lived;
 mod machine;
 mod members;
 mod runner;

@@ -2,7 +2,6 @@
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use jiff::SignedDuration;
 use rosterd::api::{Api, Client, Fate, StaffMovement, StaffMovementInput};
@@ -12,6 +11,7 @@ use rosterd::record::Key;
 use serde_json::{Value, json};
 
 use super::history::{History, PEOPLE, Slip, Step, Sync};
+use super::lived::{Decided, Lived};
 use super::machine::{Decide, Machine};
 use crate::support::Config;
 
@@ -19,8 +19,6 @@ use crate::support::Config;
 const FOREIGN: usize = 2;
 /// So many may leave by themselves: no limit is below three.
 const LEAVERS_MAX: usize = 3;
-/// The runs in which everything must come to rest.
-const SETTLING_RUNS_MAX: usize = 8;
 
 /// A service, a state folder, and what must be true of them.
 struct World {
@@ -48,10 +46,7 @@ struct World {
 
 /// Runs a history to its end; the error is the law that broke, and after which step.
 pub(super) async fn run(history: &History) -> Result<(), String> {
-    let mut world = World::new().await;
-    let result = world.live(history).await;
-    world.machine.site.stop().await;
-    result
+    World::new().await.live(history).await
 }
 
 impl World {
@@ -86,56 +81,6 @@ impl World {
             released: BTreeSet::new(),
             shown: BTreeSet::new(),
         }
-    }
-
-    async fn live(&mut self, history: &History) -> Result<(), String> {
-        for (at, step) in history.iter().enumerate() {
-            // A second passes, so that the service's times tell one step from the next.
-            self.machine.clock.advance(SignedDuration::from_secs(1));
-            let after = |law: String| format!("after step {at} ({step:?}): {law}");
-            self.step(step).await.map_err(after)?;
-            self.check().map_err(after)?;
-        }
-        self.settle().await.map_err(|law| format!("in the end: {law}"))
-    }
-
-    async fn step(&mut self, step: &Step) -> Result<(), String> {
-        match step {
-            Step::File { rows, cut, slips } => self.write(rows.iter().copied().collect(), *cut, slips),
-            Step::Exchange { one, other } => self.exchange(*one, *other),
-            Step::Edit { person, owned, value } => {
-                let Some(id) = self.id(*person) else { return Ok(()) };
-                let field = if *owned { "title" } else { "mobile" };
-                let value = json!(value.to_string());
-                self.machine.service().edit("staff", id, json!({field: value}));
-                if !owned {
-                    self.unowned.insert(id, value);
-                }
-            }
-            Step::Remove { person } => {
-                if let Some(id) = self.id(*person) {
-                    self.machine.service().remove("staff", id);
-                    self.stands.remove(&id);
-                    self.real.remove(&id);
-                    self.unowned.remove(&id);
-                }
-            }
-            Step::Sign { person, onsite } => {
-                if let Some(id) = self.id(*person) {
-                    let moved = sign(&self.movers, self.location, id, *onsite).await;
-                    self.stands.extend(moved.then_some((id, *onsite)));
-                }
-            }
-            Step::Sync(sync) => self.sync(sync).await?,
-            Step::Approve => drop(self.decide(operator::approve, None)),
-            Step::Reject { which } => drop(self.decide(operator::reject, Some(*which))),
-            Step::Lose => {
-                self.machine.site.lose_state();
-                self.seen.clear();
-            }
-            Step::Wait { hours } => self.machine.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
-        }
-        Ok(())
     }
 
     fn write(&mut self, file: BTreeMap<u8, u8>, cut: bool, slips: &[Slip]) {
@@ -201,9 +146,7 @@ impl World {
             moved
         };
         let (report, moved) = tokio::join!(engine, movers);
-        // What a killed process left in flight arrives.
-        tokio::time::sleep(Duration::from_millis(if report.is_none() { 200 } else { 0 })).await;
-        self.machine.service().set_faults(Vec::new());
+        self.machine.arrived(report.is_none()).await;
         self.stands.extend(moved.iter().copied());
         self.seen.extend(self.numbers.iter().cloned());
         let after = self.people();
@@ -288,7 +231,81 @@ impl World {
         known.map(|person| (person["id"].as_i64().unwrap(), face(person))).collect()
     }
 
-    /// The laws that hold at any time.
+    /// Everybody stands as they signed last.
+    fn check_presence(&self) -> Result<(), String> {
+        for person in self.machine.service().all("staff") {
+            let (id, is_inside) = (person["id"].as_i64().unwrap(), person["onsite_status"] == "onsite");
+            if self.stands.get(&id).is_some_and(|onsite| *onsite != is_inside) {
+                return Err(format!("law 10: {} stands {}", person["employee_id"], person["onsite_status"]));
+            }
+        }
+        Ok(())
+    }
+
+    fn people(&self) -> BTreeMap<i64, String> {
+        let key = |person: &Value| person["employee_id"].as_str().unwrap_or_default().to_owned();
+        self.machine.service().all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
+    }
+
+    /// The id of a person that HR knows, if the service has them.
+    fn id(&self, person: u8) -> Option<i64> {
+        let wanted = number(person % PEOPLE);
+        self.people().into_iter().find(|(_, key)| *key == wanted).map(|(id, _)| id)
+    }
+
+    fn forget_gone(&mut self, there: &BTreeMap<i64, String>) {
+        self.stands.retain(|id, _| there.contains_key(id));
+        self.unowned.retain(|id, _| there.contains_key(id));
+        self.real.retain(|id, _| there.contains_key(id));
+    }
+}
+
+impl Lived for World {
+    type Step = Step;
+
+    fn machine(&mut self) -> &mut Machine {
+        &mut self.machine
+    }
+
+    async fn step(&mut self, step: &Step) -> Result<(), String> {
+        match step {
+            Step::File { rows, cut, slips } => self.write(rows.iter().copied().collect(), *cut, slips),
+            Step::Exchange { one, other } => self.exchange(*one, *other),
+            Step::Edit { person, owned, value } => {
+                let Some(id) = self.id(*person) else { return Ok(()) };
+                let field = if *owned { "title" } else { "mobile" };
+                let value = json!(value.to_string());
+                self.machine.service().edit("staff", id, json!({field: value}));
+                if !owned {
+                    self.unowned.insert(id, value);
+                }
+            }
+            Step::Remove { person } => {
+                if let Some(id) = self.id(*person) {
+                    self.machine.service().remove("staff", id);
+                    self.stands.remove(&id);
+                    self.real.remove(&id);
+                    self.unowned.remove(&id);
+                }
+            }
+            Step::Sign { person, onsite } => {
+                if let Some(id) = self.id(*person) {
+                    let moved = sign(&self.movers, self.location, id, *onsite).await;
+                    self.stands.extend(moved.then_some((id, *onsite)));
+                }
+            }
+            Step::Sync(sync) => self.sync(sync).await?,
+            Step::Approve => _ = self.release_all(),
+            Step::Reject { which } => _ = self.decide(operator::reject, Some(*which)),
+            Step::Lose => {
+                self.machine.site.lose_state();
+                self.seen.clear();
+            }
+            Step::Wait { hours } => self.machine.clock.advance(SignedDuration::from_hours(i64::from(*hours))),
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), String> {
         let staff = self.machine.service().all("staff");
         let mut keys = BTreeSet::new();
@@ -311,38 +328,12 @@ impl World {
         Ok(())
     }
 
-    /// Everybody stands as they signed last.
-    fn check_presence(&self) -> Result<(), String> {
-        for person in self.machine.service().all("staff") {
-            let (id, is_inside) = (person["id"].as_i64().unwrap(), person["onsite_status"] == "onsite");
-            if self.stands.get(&id).is_some_and(|onsite| *onsite != is_inside) {
-                return Err(format!("law 10: {} stands {}", person["employee_id"], person["onsite_status"]));
-            }
-        }
-        Ok(())
-    }
-
-    /// With a whole file, a service without faults and every release given, all comes to rest as the file says.
+    /// As the file says.
     async fn settle(&mut self) -> Result<(), String> {
         let people = if self.file.is_empty() { vec![0] } else { self.file.keys().copied().collect() };
         // New titles make every earlier verdict void.
         self.write(people.into_iter().map(|person| (person, 100 + person)).collect(), false, &[]);
-        let calm = Sync { faults: Vec::new(), killed: None, only: None, moves: Vec::new() };
-        let mut rests = false;
-        for _ in 0..SETTLING_RUNS_MAX {
-            // A day and more, so that what counts for a day does not count.
-            self.machine.clock.advance(SignedDuration::from_hours(25));
-            let writes = self.machine.service().writes();
-            self.sync(&calm).await?;
-            self.check()?;
-            rests = self.machine.service().writes() == writes;
-            if !self.decide(operator::approve, None) && rests {
-                break;
-            }
-        }
-        if !rests {
-            return Err("law 4: runs on unchanged input go on writing".to_owned());
-        }
+        self.rest().await?;
         self.check_presence()?;
         let staff = self.machine.service().all("staff");
         for (person, title) in &self.file {
@@ -353,22 +344,15 @@ impl World {
         }
         Ok(())
     }
+}
 
-    fn people(&self) -> BTreeMap<i64, String> {
-        let key = |person: &Value| person["employee_id"].as_str().unwrap_or_default().to_owned();
-        self.machine.service().all("staff").iter().map(|person| (person["id"].as_i64().unwrap(), key(person))).collect()
+impl Decided for World {
+    async fn calm_run(&mut self) -> Result<(), String> {
+        self.sync(&Sync { faults: Vec::new(), killed: None, only: None, moves: Vec::new() }).await
     }
 
-    /// The id of a person that HR knows, if the service has them.
-    fn id(&self, person: u8) -> Option<i64> {
-        let wanted = number(person % PEOPLE);
-        self.people().into_iter().find(|(_, key)| *key == wanted).map(|(id, _)| id)
-    }
-
-    fn forget_gone(&mut self, there: &BTreeMap<i64, String>) {
-        self.stands.retain(|id, _| there.contains_key(id));
-        self.unowned.retain(|id, _| there.contains_key(id));
-        self.real.retain(|id, _| there.contains_key(id));
+    fn release_all(&mut self) -> bool {
+        self.decide(operator::approve, None)
     }
 }
 
