@@ -5,6 +5,8 @@ use std::error::Error as _;
 use base64::Engine as _;
 use base64::alphabet::STANDARD;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use jiff::civil::Date;
+use jiff::fmt::strtime;
 use minijinja::value::ValueKind;
 use minijinja::{ErrorKind, Value as Given};
 use smol_str::{SmolStr, ToSmolStr as _};
@@ -155,17 +157,22 @@ impl Rendered {
     pub(super) fn value(self, kind: FieldKind) -> Result<Value, RowDefect> {
         match (kind, self) {
             (_, Self::Nothing) => Ok(Value::Empty),
-            (FieldKind::Text | FieldKind::Phone | FieldKind::Location | FieldKind::Custom, Self::Text(text)) => {
-                match damage(&text) {
-                    Some(reason) => Err(reason),
-                    None if kind == FieldKind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
-                        Err(RowDefect::PhoneWithoutDigit)
-                    }
-                    None => Ok(Value::text(text)),
+            (
+                FieldKind::Text | FieldKind::PersonName | FieldKind::Phone | FieldKind::Location | FieldKind::Custom,
+                Self::Text(text),
+            ) => match damage(&text) {
+                Some(reason) => Err(reason),
+                None if kind == FieldKind::PersonName && !text.contains(char::is_alphabetic) => {
+                    Err(RowDefect::NameWithoutLetter)
                 }
-            }
+                None if kind == FieldKind::Phone && !text.contains(|letter: char| letter.is_ascii_digit()) => {
+                    Err(RowDefect::PhoneWithoutDigit)
+                }
+                None => Ok(Value::text(text)),
+            },
             (FieldKind::Flag, outcome) => outcome.flag(),
-            (FieldKind::Date, outcome) => outcome.text().and_then(day),
+            // It must be one: the service takes whatever it is given.
+            (FieldKind::Date, outcome) => outcome.text().and_then(|text| day(&text).map(|_| Value::text(text))),
             (FieldKind::Names | FieldKind::Places, outcome) => outcome.entries().map(Value::list),
             (FieldKind::Ids, outcome) => outcome.entries().and_then(|entries| ids(&entries)).map(Value::ids),
             (FieldKind::Photo, outcome) => outcome.photo().map(|(_, mark)| Value::text(mark)),
@@ -173,6 +180,7 @@ impl Rendered {
             (
                 FieldKind::Link
                 | FieldKind::Text
+                | FieldKind::PersonName
                 | FieldKind::Email
                 | FieldKind::Phone
                 | FieldKind::Location
@@ -217,13 +225,20 @@ impl Rendered {
     }
 }
 
-/// A day must be one: the service takes whatever it is given.
-fn day(text: SmolStr) -> Result<Value, RowDefect> {
-    let day = Some(&text).filter(|text| text.len() == 10).and_then(|text| text.parse::<jiff::civil::Date>().ok());
-    match day {
-        None if !text.is_empty() => Err(RowDefect::NoDay),
-        Some(day) if day.year() < YEAR_MIN => Err(RowDefect::DayLongAgo),
-        _ => Ok(Value::text(text)),
+/// A day written YYYY-MM-DD; none for an empty text.
+pub(super) fn day(text: &str) -> Result<Option<Date>, RowDefect> {
+    /// Longer texts have a time in them, and shorter ones are no whole date.
+    const LENGTH: usize = 10;
+    match text.trim() {
+        "" => Ok(None),
+        text if text.len() == LENGTH => match text.parse::<Date>() {
+            Ok(day) if day.year() < YEAR_MIN => Err(RowDefect::DayLongAgo),
+            Ok(day) => Ok(Some(day)),
+            // Written as a day, and none.
+            Err(_) if strtime::parse("%Y-%m-%d", text).is_ok() => Err(RowDefect::NoSuchDay),
+            Err(_) => Err(RowDefect::NoDay),
+        },
+        _ => Err(RowDefect::NoDay),
     }
 }
 
@@ -251,6 +266,25 @@ mod tests {
     }
 
     #[test]
+    fn only_a_whole_day_that_there_is_is_one() {
+        let is = |text: &str| Ok(Some(text.parse::<Date>().unwrap()));
+        for (text, expected) in [
+            ("2026-02-28", is("2026-02-28")),
+            (" 2024-02-29 ", is("2024-02-29")),
+            ("", Ok(None)),
+            ("2026-02-29", Err(RowDefect::NoSuchDay)),
+            ("28/02/2026", Err(RowDefect::NoDay)),
+            ("2026-02-28T10:00", Err(RowDefect::NoDay)),
+            ("2026-2-28", Err(RowDefect::NoDay)),
+            ("soon", Err(RowDefect::NoDay)),
+            ("0027-12-31", Err(RowDefect::DayLongAgo)),
+            ("1000-01-01", is("1000-01-01")),
+        ] {
+            assert_eq!(day(text), expected, "{text}");
+        }
+    }
+
+    #[test]
     fn a_field_makes_a_value_of_what_it_is_given() {
         let list = |names: &[&str]| Rendered::List(names.iter().map(|name| (*name).to_owned()).collect());
         let names = |names: &[&str]| Value::list(names.iter().map(|name| (*name).to_owned()).collect());
@@ -259,6 +293,10 @@ mod tests {
             (FieldKind::Text, text("  "), Some(Value::Empty)),
             (FieldKind::Text, Rendered::Flag(true), Some(Value::text("true"))),
             (FieldKind::Text, list(&["a"]), None),
+            (FieldKind::PersonName, text("李 雷"), Some(Value::text("李 雷"))),
+            (FieldKind::PersonName, text("Ana 2"), Some(Value::text("Ana 2"))),
+            (FieldKind::PersonName, text("1,060"), None),
+            (FieldKind::PersonName, Rendered::Nothing, Some(Value::Empty)),
             (FieldKind::Custom, Rendered::Flag(false), Some(Value::text("0"))),
             (FieldKind::Flag, Rendered::Flag(false), Some(Value::Flag(false))),
             (FieldKind::Flag, text("Yes"), Some(Value::Flag(true))),

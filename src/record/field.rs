@@ -10,6 +10,8 @@ use super::value::Value;
 pub enum FieldKind {
     /// Plain text.
     Text,
+    /// The name of a person: text with a letter in it.
+    PersonName,
     /// An email address: case and outer spaces don't matter, and the service may change them.
     Email,
     /// A phone number: compared by its digits, since the service rewrites it (`64 298385771`).

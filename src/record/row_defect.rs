@@ -34,6 +34,8 @@ pub enum RowDefect {
     Nul,
     #[error("the list has more than {entries} entries")]
     ListTooLong { entries: usize },
+    #[error("the name holds no letter; is this row a line of totals?")]
+    NameWithoutLetter,
     #[error("it gives neither true nor false")]
     NeitherTrueNorFalse,
     #[error("the value is neither yes nor no (1, 0, true, false)")]
@@ -61,6 +63,10 @@ pub enum RowDefect {
         "the value is not a date of the form `{format}`; it is one of the form `%Y-%m-%d`, as the dates of workbooks are"
     )]
     IsoDate { format: String, form: String },
+    #[error("there is no such day")]
+    NoSuchDay,
+    #[error("the value is a moment that is on another day in the time zone of the job; write the day alone")]
+    OtherDayInZone,
     #[error(
         "the day lies too long ago: digits of its year are missing, or it stands for no day; leave the cell empty then"
     )]

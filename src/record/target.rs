@@ -31,7 +31,7 @@ type FieldRow = (&'static str, &'static str, FieldKind, bool, bool);
 
 /// Employee input fields (specification, Employee) without presence, which no job may map.
 const STAFF: &[FieldRow] = &[
-    ("name", "name", FieldKind::Text, true, false),
+    ("name", "name", FieldKind::PersonName, true, false),
     ("title", "title", FieldKind::Text, false, false),
     ("altname", "altname", FieldKind::Text, false, false),
     ("email", "email", FieldKind::Email, false, false),
@@ -48,7 +48,7 @@ const STAFF: &[FieldRow] = &[
 
 /// Member input fields (specification, Contractor member) without presence.
 const CONTRACTOR: &[FieldRow] = &[
-    ("name", "name", FieldKind::Text, true, false),
+    ("name", "name", FieldKind::PersonName, true, false),
     ("title", "title", FieldKind::Text, false, false),
     ("email", "email", FieldKind::Email, false, false),
     ("altemail", "altemail", FieldKind::Email, false, false),

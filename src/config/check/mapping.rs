@@ -201,8 +201,8 @@ fn nearest_field(name: &str, target: Target) -> String {
 fn match_on(job: &JobSection<'_>, target: Target) -> Option<Vec<SmolStr>> {
     const KEY: &str = "match_on";
     let table = &job.table;
-    let is_text =
-        |name: &str| target.field(name).is_some_and(|field| matches!(field.kind, FieldKind::Text | FieldKind::Email));
+    let is_text_kind = |kind| matches!(kind, FieldKind::Text | FieldKind::PersonName | FieldKind::Email);
+    let is_text = |name: &str| target.field(name).is_some_and(|field| is_text_kind(field.kind));
     let mapped = || job.map.keys().map(String::as_str).filter(|name| is_text(name));
     if !table.has(KEY) {
         let default = default_match(target, |name| job.map.contains_key(name));

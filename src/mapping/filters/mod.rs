@@ -29,12 +29,14 @@ use crate::record::RowDefect;
 pub(super) fn add(environment: &mut Environment<'static>, tables: Arc<Tables>, time_zone: TimeZone) {
     bounded::add(environment);
     environment.add_filter("ou", |value: Value| each(&value, text::ou));
-    environment.add_filter("last_day", move |value: Value| each(&value, |it| time::last_day(it, &time_zone)));
+    let zone = time_zone.clone();
+    environment.add_filter("last_day", move |value: Value| each(&value, |it| time::last_day(it, &zone)));
     environment.add_filter("zfill", |value: Value, width: usize| each(&value, |it| text::zfill(it, width)));
     environment.add_filter("digits", |value: Value| each(&value, |it| Ok(text::digits(it))));
     environment.add_filter("squeeze", |value: Value| each(&value, |it| Ok(text::squeeze(it))));
     environment.add_filter("bit", |value: Value, mask: i64| each(&value, |it| text::bit(it, mask)));
-    environment.add_filter("date", |value: Value, format: String| each(&value, |it| time::date(it, &format)));
+    environment
+        .add_filter("date", move |value: Value, format: String| each(&value, |it| time::date(it, &format, &time_zone)));
     environment.add_filter("filetime", |value: Value| each(&value, time::filetime));
     environment.add_filter("phone", |value: Value, country: String| each(&value, |it| phone::phone(it, &country)));
     environment.add_filter("guid", |value: Value| match value.as_bytes() {

@@ -13,15 +13,15 @@ const FILE_TIME_EPOCH: i64 = 11_644_473_600;
 const FILE_TIME_TICKS: i64 = 10_000_000;
 
 /// Text of a `strptime` format as `YYYY-MM-DD`. A day with its time as ISO 8601 writes them is one in any format: dates of a
-/// workbook whose cells hold a time come so.
-pub(super) fn date(text: &str, format: &str) -> Result<String, RowDefect> {
-    let date = strtime::parse(format, text).and_then(|parsed| parsed.to_date());
+/// workbook whose cells hold a time come so. Where the time has an offset, the day must be the same in the zone of the job: nothing
+/// says which of two days is meant.
+pub(super) fn date(text: &str, format: &str, time_zone: &TimeZone) -> Result<String, RowDefect> {
+    let day = match strtime::parse(format, text) {
+        Ok(parsed) => parsed.to_date().map_err(|_| RowDefect::NoSuchDay)?,
+        Err(_) => day_of_time(text, time_zone)?.ok_or_else(|| RowDefect::no_date(format, iso_day(text).is_ok()))?,
+    };
     // `%Y` takes fewer digits than four, too: 27 is no year of today.
-    let date = date.ok().or_else(|| day_of_time(text)).filter(|date| date.year() >= YEAR_MIN);
-    date.map(|date| date.to_string()).ok_or_else(|| {
-        let is_iso = strtime::parse(ISO, text).is_ok();
-        RowDefect::no_date(format, is_iso)
-    })
+    if day.year() < YEAR_MIN { Err(RowDefect::no_date(format, false)) } else { Ok(day.to_string()) }
 }
 
 const ISO: &str = "%Y-%m-%d";
@@ -29,10 +29,21 @@ const ISO: &str = "%Y-%m-%d";
 /// The earliest year that has four digits.
 pub(in crate::mapping) const YEAR_MIN: i16 = 1000;
 
-fn day_of_time(text: &str) -> Option<Date> {
-    let (day, time) = text.split_once(['T', ' '])?;
-    let is_whole = day.len() == "YYYY-MM-DD".len() && time.parse::<Time>().is_ok();
-    if is_whole { strtime::parse(ISO, day).and_then(|parsed| parsed.to_date()).ok() } else { None }
+/// A day `YYYY-MM-DD` that there is.
+fn iso_day(text: &str) -> Result<Date, jiff::Error> {
+    strtime::parse(ISO, text)?.to_date()
+}
+
+/// The day of a day with its time; `None` for another text.
+fn day_of_time(text: &str, time_zone: &TimeZone) -> Result<Option<Date>, RowDefect> {
+    let Some((day, time)) = text.split_once(['T', ' ']).filter(|(day, _)| day.len() == "YYYY-MM-DD".len()) else {
+        return Ok(None);
+    };
+    let moment = text.parse::<Timestamp>().ok();
+    let is_local = !time.contains(['+', '-', '[', 'Z', 'z']) && time.parse::<Time>().is_ok();
+    let Some(day) = iso_day(day).ok().filter(|_| is_local || moment.is_some()) else { return Ok(None) };
+    let is_other = |moment: Timestamp| moment.to_zoned(time_zone.clone()).date() != day;
+    if moment.is_some_and(is_other) { Err(RowDefect::OtherDayInZone) } else { Ok(Some(day)) }
 }
 
 /// Checks a `strptime` format.
@@ -83,6 +94,10 @@ fn generalized(text: &str) -> Result<Timestamp, jiff::Error> {
 mod tests {
     use super::*;
 
+    fn date(text: &str, format: &str) -> Result<String, RowDefect> {
+        super::date(text, format, &TimeZone::UTC)
+    }
+
     #[test]
     fn a_date_is_read_by_its_format() {
         for (text, format, date) in [
@@ -102,8 +117,15 @@ mod tests {
         ] {
             assert_eq!(self::date(text, format).ok().as_deref(), date, "{text} {format}");
         }
-        let refused = date("secret", "%d/%m/%Y").unwrap_err();
-        assert_eq!(refused.to_string(), "the value is not a date of the form `%d/%m/%Y`");
+        for (text, format, defect) in [
+            ("secret", "%d/%m/%Y", RowDefect::no_date("%d/%m/%Y", false)),
+            ("2026-12-31", "%d/%m/%Y", RowDefect::no_date("%d/%m/%Y", true)),
+            ("26-12-31", "%Y-%m-%d", RowDefect::no_date("%Y-%m-%d", false)),
+            ("2026-02-29", "%Y-%m-%d", RowDefect::NoSuchDay),
+            ("31/02/2026", "%d/%m/%Y", RowDefect::NoSuchDay),
+        ] {
+            assert_eq!(date(text, format), Err(defect), "{text} {format}");
+        }
     }
 
     #[test]
@@ -169,6 +191,27 @@ mod tests {
         ] {
             assert_eq!(date(text, format).ok().as_deref(), day, "{text} {format}");
         }
-        assert!(date("2030-12-31", "%d/%m/%Y").unwrap_err().to_string().contains("it is one of the form `%Y-%m-%d`"));
+    }
+
+    #[test]
+    fn a_day_with_its_time_and_an_offset_is_one_where_it_is_that_day_in_the_zone_of_the_job_too() {
+        for (text, zone, day) in [
+            ("2026-12-31T00:00:00Z", "UTC", Some("2026-12-31")),
+            ("2026-12-31T00:00:00Z", "Pacific/Auckland", Some("2026-12-31")),
+            ("2026-12-31T00:00:00Z", "America/New_York", None),
+            ("2026-12-31T00:00:00+01:00", "Europe/Berlin", Some("2026-12-31")),
+            ("2026-12-31 00:00:00+01:00", "UTC", None),
+            ("2026-12-31T11:00:00+00:00", "Pacific/Auckland", None),
+            ("2026-12-31T23:00:00-10:00", "Pacific/Auckland", None),
+            ("2026-12-31T00:00+13:00", "Pacific/Auckland", Some("2026-12-31")),
+            ("2026-12-31T23:59", "Pacific/Auckland", Some("2026-12-31")),
+        ] {
+            let zone = TimeZone::get(zone).unwrap();
+            let read = super::date(text, "%d/%m/%Y", &zone);
+            assert_eq!(read, day.map(str::to_owned).ok_or(RowDefect::OtherDayInZone), "{text} {zone:?}");
+        }
+        for text in ["2026-12-31T10:00+99", "2026-12-31T10:00:00+01:00x", "2026-02-29T00:00:00Z"] {
+            assert_eq!(date(text, "%d/%m/%Y"), Err(RowDefect::no_date("%d/%m/%Y", false)), "{text}");
+        }
     }
 }
