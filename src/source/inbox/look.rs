@@ -84,7 +84,7 @@ pub(super) fn waiting(
     let mut entries = folder.list()?;
     entries.retain(|entry| entry.what != What::Folder && !name::is_left_alone(&entry.name) && !skip(entry));
     entries.sort_by(|one, other| {
-        let by_name = || one.name.cmp(&other.name);
+        let by_name = || name::in_order(&one.name, &other.name);
         match options.order {
             Order::Name => by_name(),
             Order::Modified => one.stamp.modified().cmp(&other.stamp.modified()).then_with(by_name),

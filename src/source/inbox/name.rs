@@ -1,16 +1,42 @@
 //! Interprets the name of a dropped file.
 
+use std::cmp::Ordering;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 /// The longest name under which a file is filed, in bytes, so that a time and the name of a report fit beside it.
 pub(super) const FILED_BYTES_MAX: usize = 150;
 
-/// Whether the name is that of a file that is still being written.
+/// Whether the name is that of a file that is still being written, or that an operating system keeps for itself in each folder.
 pub(super) fn is_left_alone(name: &OsStr) -> bool {
-    const ENDS: [&[u8]; 3] = [b".part", b".tmp", b".filepart"];
+    const ENDS: [&[u8]; 5] = [b".part", b".tmp", b".filepart", b".partial", b".crdownload"];
+    const OF_SYSTEMS: [&[u8]; 3] = [b"thumbs.db", b"ehthumbs.db", b"desktop.ini"];
     let name = name.as_bytes().to_ascii_lowercase();
-    name.starts_with(b".") || name.starts_with(b"~$") || ENDS.iter().any(|end| name.ends_with(end))
+    name.starts_with(b".")
+        || name.starts_with(b"~$")
+        || ENDS.iter().any(|end| name.ends_with(end))
+        || OF_SYSTEMS.contains(&name.as_slice())
+}
+
+/// The order of names, as people read them: numbers by their value, and a name before the same with something behind it, as
+/// `staff.csv` before `staff (1).csv`.
+pub(super) fn in_order(one: &OsStr, other: &OsStr) -> Ordering {
+    let stem = |name| pieces(Path::new(name).file_stem().unwrap_or(name).as_bytes());
+    stem(one).cmp(stem(other)).then_with(|| one.cmp(other))
+}
+
+/// The parts of a name in turn: a number, whose place among other characters is that of a zero, with its digits and how many these
+/// are; or one byte of anything else.
+fn pieces(mut rest: &[u8]) -> impl Iterator<Item = (u8, usize, &[u8])> {
+    std::iter::from_fn(move || {
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let (piece, behind) = rest.split_at_checked(digits.max(1))?;
+        rest = behind;
+        let zeros = piece.iter().take_while(|byte| **byte == b'0').count();
+        let number = &piece[zeros..];
+        Some(if digits > 0 { (b'0', number.len(), number) } else { (piece[0], 0, &[][..]) })
+    })
 }
 
 /// Whether a name holds what no name should: a line break or another control character, or bytes that are no text.
@@ -140,12 +166,42 @@ mod tests {
             ("staff.csv.part", true),
             ("staff.TMP", true),
             ("staff.csv.filepart", true),
+            ("staff.csv.crdownload", true),
+            ("Thumbs.db", true),
+            ("desktop.ini", true),
+            ("staff Thumbs.db", false),
             ("staff.csv", false),
             ("staff~$.csv", false),
             ("part", false),
         ] {
             assert_eq!(is_left_alone(OsStr::new(name)), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn names_are_ordered_as_people_read_them() {
+        let ordered = [
+            "001.csv",
+            "2.csv",
+            "02 b.csv",
+            "10.csv",
+            "staff.csv",
+            "staff (1).csv",
+            "staff (2).csv",
+            "staff (10).csv",
+            "staff - Copy.csv",
+            "staff-2026-9-30.csv",
+            "staff-2026-10-01.csv",
+            "staff20261001.csv",
+            "staff_1.csv",
+            "staffs.csv",
+            "état.csv",
+        ];
+        let mut names: Vec<&OsStr> = ordered.iter().rev().map(OsStr::new).collect();
+        names.sort_by(|one, other| in_order(one, other));
+        assert_eq!(names, ordered.map(OsStr::new));
+        let equal = ["007.csv", "07.csv", "7.csv", "7.xlsx"].map(OsStr::new);
+        assert!(equal.is_sorted_by(|one, other| in_order(one, other).is_lt()), "no two names are the same");
     }
 
     #[test]
