@@ -87,8 +87,7 @@ mod tests {
             rejected: Vec::new(),
             content: 0,
             found: SourceState::Csv(csv::DetectedFormat {
-                encoding: "UTF-8".into(),
-                delimiter: b',',
+                text: None,
                 header_line: 1,
                 columns: Vec::new(),
                 sheet: None,

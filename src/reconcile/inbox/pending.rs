@@ -77,8 +77,9 @@ fn rowless(job: &Job, found: &csv::DetectedFormat, path: &Path) -> Result<Job, E
     let job = over(job, path.to_owned(), Some("what is left of earlier files".into()));
     let options = csv::Options {
         encoding: csv::Encoding::Named(encoding_rs::UTF_8),
-        delimiter: Some(found.delimiter),
+        delimiter: Some(OWN_DELIMITER),
         header: Some(1),
+        is_own: true,
         ..form(&job)
     };
     let rowless = in_all_parts(job, &|mut job| {
@@ -308,6 +309,9 @@ async fn attempt(
     result.unwrap_or_else(|error| begun.failed(context, job, &error))
 }
 
+/// What is between two cells of a file that rosterd itself lays down.
+const OWN_DELIMITER: u8 = b',';
+
 /// Lays down a file with the columns of the last one and no row.
 fn header(found: &csv::DetectedFormat, path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
@@ -315,7 +319,7 @@ fn header(found: &csv::DetectedFormat, path: &Path) -> io::Result<()> {
         _ => {}
     }
     let file = File::options().write(true).create_new(true).mode(0o600).open(path)?;
-    let mut writer = WriterBuilder::new().delimiter(found.delimiter).from_writer(file);
+    let mut writer = WriterBuilder::new().delimiter(OWN_DELIMITER).from_writer(file);
     writer.write_record(&found.columns).map_err(io::Error::other)?;
     writer.flush()
 }

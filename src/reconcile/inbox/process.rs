@@ -428,7 +428,7 @@ impl<'a> InboxRun<'a> {
 
     /// An empty report.
     fn blank(&self, state: &JobState, name: &str, verdict: Verdict) -> HrReport {
-        let found = state.found.as_ref().and_then(SourceState::file).map(|found| found.delimiter);
+        let found = state.found.as_ref().and_then(SourceState::file).and_then(|found| found.text.as_ref());
         let options = &self.job.hr_report;
         HrReport {
             file: name.to_owned(),
@@ -441,7 +441,7 @@ impl<'a> InboxRun<'a> {
             updated: None,
             newer: None,
             lines: Vec::new(),
-            delimiter: form(self.job).delimiter.or(found).unwrap_or(b','),
+            delimiter: form(self.job).delimiter.or(found.map(|text| text.delimiter)).unwrap_or(b','),
             language: options.language,
             contact: options.contact.clone(),
             decide_at: options.decide_at.clone(),

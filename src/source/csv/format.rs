@@ -6,23 +6,30 @@ use serde::{Deserialize, Serialize};
 /// delimiter. A header that moved and columns in another order are no difference.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DetectedFormat {
-    /// The encoding, by its name in the WHATWG list.
-    pub encoding: String,
-    /// The delimiter between two cells.
-    pub delimiter: u8,
+    /// How files of text are written: that of the last one, where this one is a workbook or rosterd's own. `None` where there was
+    /// no other yet.
+    pub text: Option<TextFormat>,
     /// The line of the header, counted from 1.
     pub header_line: u32,
     /// The columns, in order.
     pub columns: Vec<String>,
-    /// The sheet that was read, of a workbook, which has neither encoding nor delimiter.
-    #[serde(default)]
+    /// The sheet that was read, of a workbook.
     pub sheet: Option<String>,
 }
 
-impl DetectedFormat {
-    /// What was found, where it was not a workbook: that says nothing about how files of text are written.
-    pub(super) fn as_text(&self) -> Option<&Self> {
-        self.sheet.is_none().then_some(self)
+/// How a file of text is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TextFormat {
+    /// The encoding, by its name in the WHATWG list.
+    pub encoding: String,
+    /// The delimiter between two cells.
+    pub delimiter: u8,
+}
+
+/// As rosterd itself writes a file.
+impl Default for TextFormat {
+    fn default() -> Self {
+        Self { encoding: "UTF-8".to_owned(), delimiter: b',' }
     }
 }
 

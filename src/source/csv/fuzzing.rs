@@ -144,14 +144,15 @@ fn look(content: &[u8], options: &Options) -> Result<Seen, Error> {
 /// What was read of a whole file is what is read of it when it is written again.
 fn again(whole: &Seen, options: &Options) {
     let found = whole.found();
+    let delimiter = found.text.clone().unwrap_or_default().delimiter;
     let mut writer =
-        csv::WriterBuilder::new().delimiter(found.delimiter).quote_style(csv::QuoteStyle::Always).from_writer(vec![]);
+        csv::WriterBuilder::new().delimiter(delimiter).quote_style(csv::QuoteStyle::Always).from_writer(vec![]);
     writer.write_record(&found.columns).expect("it goes to memory");
     whole.rows.iter().for_each(|row| writer.write_record(row).expect("it goes to memory"));
     let written = writer.into_inner().expect("it goes to memory");
     let options = Options {
         encoding: Encoding::Named(encoding_rs::UTF_8),
-        delimiter: Some(found.delimiter),
+        delimiter: Some(delimiter),
         header: Some(1),
         ..options.clone()
     };

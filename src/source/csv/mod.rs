@@ -29,7 +29,7 @@ mod transcode;
 mod workbook;
 
 pub use error::{CsvErrorKind, Error};
-pub use format::{DetectedFormat, Probe, delimiter_name};
+pub use format::{DetectedFormat, Probe, TextFormat, delimiter_name};
 pub(crate) use header::DELIMITERS;
 pub use options::{Encoding, Options};
 pub use probe::{probe, probe_opened};

@@ -28,6 +28,8 @@ pub struct Options {
     pub optional: Vec<String>,
     /// The folder for what a read puts aside.
     pub spill: PathBuf,
+    /// Whether rosterd wrote the file itself: how it is written says nothing about others.
+    pub is_own: bool,
 }
 
 impl Options {
@@ -50,6 +52,7 @@ impl Options {
             sheet: None,
             optional: Vec::new(),
             spill: std::env::temp_dir(),
+            is_own: false,
         }
     }
 

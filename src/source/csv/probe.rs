@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::encoding::decide;
 use super::error::{CsvErrorKind, Error};
-use super::format::{DetectedFormat, Probe, delimiter_name};
+use super::format::{DetectedFormat, Probe, TextFormat, delimiter_name};
 use super::header::{DELIMITERS, Head, HeadRow};
 use super::limits::{COLUMNS_MAX, HEADER_ROWS_MAX};
 use super::options::{Encoding, Options};
@@ -69,8 +69,7 @@ fn look_at_workbook(file: &File, sheet: Option<&str>) -> Result<Probe, CsvErrorK
     check_names(&columns, &mut doubts);
     Ok(Probe {
         found: DetectedFormat {
-            encoding: "UTF-8".to_owned(),
-            delimiter: b',',
+            text: None,
             header_line: u32::try_from(line).unwrap_or(u32::MAX),
             columns,
             sheet: Some(book.sheet.clone()),
@@ -114,8 +113,7 @@ fn look_at_text(mut file: File, size: u64) -> Result<Probe, CsvErrorKind> {
     }
     Ok(Probe {
         found: DetectedFormat {
-            encoding: decision.encoding.name().to_owned(),
-            delimiter: grid.delimiter,
+            text: Some(TextFormat { encoding: decision.encoding.name().to_owned(), delimiter: grid.delimiter }),
             header_line: u32::try_from(grid.rows[at].line).unwrap_or(u32::MAX),
             columns,
             sheet: None,

@@ -7,7 +7,7 @@ use std::ops::ControlFlow;
 use super::encoding::decide;
 use super::error::{CsvErrorKind, Error};
 use super::file::{Stamp, open_settled};
-use super::format::{DetectedFormat, delimiter_name};
+use super::format::{DetectedFormat, TextFormat, delimiter_name};
 use super::header::{Head, Heading};
 use super::options::Options;
 use super::rows::{CHANGED, Walk};
@@ -94,22 +94,22 @@ fn read_rows(
         Container::Other => {}
         Container::Ole => return Err(WorkbookFault::Old.into()),
         Container::Zip => {
-            let mut read = workbook::read(&file, options, wanted, visit)?;
+            let mut read = workbook::read(&file, options, wanted, known, visit)?;
             if stamp.is_some_and(|stamp| Stamp::at(&options.path) != Some(stamp)) {
                 read.incomplete.push(CHANGED.to_owned());
             }
             return Ok(read);
         }
     }
-    let known = known.and_then(DetectedFormat::as_text);
+    let before = known.and_then(|known| known.text.as_ref());
     let survey = survey(&mut file, size).map_err(CsvErrorKind::Unreadable)?;
-    let decision = decide(options.encoding, &survey, known.map(|known| known.encoding.as_str()))?;
+    let decision = decide(options.encoding, &survey, before.map(|before| before.encoding.as_str()))?;
     let head = Head::read(&mut file, &decision, survey.size).map_err(CsvErrorKind::Unreadable)?;
-    let heading = head.heading(options, wanted, known.map(|known| known.delimiter))?;
+    let heading = head.heading(options, wanted, before.map(|before| before.delimiter))?;
     same_delimiter(options, known, &heading)?;
+    let read = TextFormat { encoding: decision.encoding.name().to_owned(), delimiter: heading.delimiter };
     let found = DetectedFormat {
-        encoding: decision.encoding.name().to_owned(),
-        delimiter: heading.delimiter,
+        text: if options.is_own { before.cloned() } else { Some(read) },
         header_line: u32::try_from(heading.line).unwrap_or(u32::MAX),
         columns: heading.columns.names().to_vec(),
         sheet: None,
@@ -153,16 +153,12 @@ fn changed(text: Text<'_>, survey: &Survey, stamp: Option<Stamp>, options: &Opti
 
 /// A file of one column has no delimiter that could change.
 fn same_delimiter(options: &Options, known: Option<&DetectedFormat>, heading: &Heading) -> Result<(), CsvErrorKind> {
-    match known {
-        Some(known)
-            if options.delimiter.is_none()
-                && known.delimiter != heading.delimiter
-                && known.columns.len() > 1
-                && heading.columns.len() > 1 =>
-        {
-            let (was, is) = (delimiter_name(known.delimiter), delimiter_name(heading.delimiter));
-            Err(CsvErrorKind::DelimiterChanged { was, is })
-        }
-        _ => Ok(()),
+    let Some(before) = known.filter(|known| known.columns.len() > 1).and_then(|known| known.text.as_ref()) else {
+        return Ok(());
+    };
+    if options.delimiter.is_some() || before.delimiter == heading.delimiter || heading.columns.len() <= 1 {
+        return Ok(());
     }
+    let (was, is) = (delimiter_name(before.delimiter), delimiter_name(heading.delimiter));
+    Err(CsvErrorKind::DelimiterChanged { was, is })
 }

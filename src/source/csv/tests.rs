@@ -116,7 +116,7 @@ fn a_whole_file_gives_every_row_and_proves_completeness() {
     ] {
         let (rows, read) = read_bytes(&bytes).unwrap();
         assert_eq!(rows, ["2:1|Zoë", "3:2|Ana"], "{bytes:?}");
-        assert_eq!((read.rows, found(&read).encoding.as_str()), (2, encoding));
+        assert_eq!((read.rows, found(&read).text.as_ref().unwrap().encoding.as_str()), (2, encoding));
         assert_eq!(read.content, xxhash_rust::xxh3::xxh3_128(&bytes));
         assert!(read.finish((), Vec::new()).is_ok());
     }
@@ -312,8 +312,7 @@ fn fault_84_and_86_what_was_found_stays_or_the_read_fails() {
         ..options(&dir.write(b"No;Name\n1;Zo\xeb\n"))
     };
     let before = DetectedFormat {
-        encoding: "UTF-8".into(),
-        delimiter: b',',
+        text: Some(TextFormat::default()),
         header_line: 1,
         columns: vec!["No".into(), "x".into()],
         sheet: None,
@@ -367,7 +366,8 @@ fn a_probe_finds_the_shape_and_names_its_doubts() {
     ] {
         let dir = Dir::new();
         let probe = probe(&dir.write(bytes), None).unwrap();
-        assert_eq!((probe.found.delimiter, probe.found.header_line), (delimiter, line), "{probe:?}");
+        let found = probe.found.text.as_ref().map(|text| text.delimiter);
+        assert_eq!((found, probe.found.header_line), (Some(delimiter), line), "{probe:?}");
         assert_eq!(probe.found.columns.len(), columns);
         assert!(!probe.samples.is_empty());
         assert!(probe.doubts.iter().any(|said| said.contains(doubt)), "{:?}", probe.doubts);

@@ -4,6 +4,7 @@ use jiff::SignedDuration;
 use rosterd::clock::Clock;
 
 use super::{Inbox, LEAVE_AT_ONCE, inbox_of, reason_has, three, world};
+use crate::source::forms::windows_1252;
 use crate::support::{Config, World, people, row};
 
 #[test]
@@ -42,6 +43,24 @@ fn what_is_held_is_reported_as_waiting_and_sent_once_approved_though_no_file_wai
         inbox.drop("c.csv", people(1..21).replace("Clerk", "Baker"));
         assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{mode}: the form of files is still known");
     }
+}
+
+#[test]
+fn fault_84_what_is_sent_while_no_file_waits_leaves_the_form_of_files_as_it_was() {
+    let world = world("mode = \"changes\"\n", "[job.guard]\nmax_updates = 0\n");
+    let inbox = Inbox(&world);
+    let drop = |name: &str, title: &str| {
+        let text = people(1..20).replace("Person 2,", "Zo\u{eb} 2,").replace("Clerk", title).replace(',', ";");
+        inbox.drop(name, windows_1252(&text));
+        world.sync()
+    };
+    drop("a.csv", "Clerk").expect(0);
+    drop("b.csv", "Baker").expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 19, 0));
+    let ran = drop("c.csv", "Baker");
+    assert_eq!((ran.code, ran.writes()), (Some(0), (0, 0, 0)), "{ran:?}");
+    assert_eq!(world.held_as(2).unwrap()["name"], "Zo\u{eb} 2");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::daemon::eventually;
 use crate::support::{Config, HEADER, World, people, row};
+use crate::workbooks::workbook;
 
 /// A file of three people, one with a letter that is no ASCII.
 fn three() -> String {
@@ -16,7 +17,7 @@ fn utf_16(text: &str, bytes: fn(u16) -> [u8; 2]) -> Vec<u8> {
     "\u{feff}".encode_utf16().chain(text.encode_utf16()).flat_map(bytes).collect()
 }
 
-fn windows_1252(text: &str) -> Vec<u8> {
+pub(crate) fn windows_1252(text: &str) -> Vec<u8> {
     text.chars().map(|letter| u8::try_from(u32::from(letter)).unwrap()).collect()
 }
 
@@ -88,6 +89,21 @@ fn a_change_of_form_is_taken_once_the_configuration_says_so() {
     world.configure(source("encoding = \"windows-1252\"\ndelimiter = \";\""));
     assert_eq!(world.sync_of(&turned).expect(0).writes(), (0, 1, 0));
     assert_eq!(world.held_as(2).unwrap()["name"], "Zo\u{eb} M\u{fc}ller");
+}
+
+#[test]
+fn fault_84_a_workbook_between_two_files_of_text_does_not_let_their_form_change() {
+    let text = three().replace("zoe@", "person2@");
+    for (turned, said) in
+        [(windows_1252(&text), "it was UTF-8 until now"), (text.replace(',', ";").into(), "delimiter")]
+    {
+        let world = World::default();
+        assert_eq!(world.sync_of(&text).expect(0).writes(), (3, 0, 0));
+        assert_eq!(world.sync_of(workbook(&text)).expect(0).writes(), (0, 0, 0));
+        let ran = world.sync_of(turned).expect(1);
+        assert!(ran.ended().2.contains(said), "{ran:?}");
+        assert_eq!(world.sync_of(&text).expect(0).writes(), (0, 0, 0));
+    }
 }
 
 #[test]

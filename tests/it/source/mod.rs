@@ -5,5 +5,5 @@ mod changes;
 mod cookbook;
 mod faults;
 mod first_sync;
-mod forms;
+pub(crate) mod forms;
 mod one_of_many;

@@ -230,13 +230,11 @@ fn described(job: &Job, read: &Read) -> String {
         SourceState::Csv(csv::DetectedFormat { sheet: Some(sheet), columns, header_line, .. }) => {
             format!("{origin}workbook, sheet {sheet:?}, {} columns, header on line {header_line}", columns.len())
         }
-        SourceState::Csv(found) => format!(
-            "{origin}{}, {} columns by {}, header on line {}",
-            found.encoding,
-            found.columns.len(),
-            csv::delimiter_name(found.delimiter),
-            found.header_line
-        ),
+        SourceState::Csv(found) => {
+            let (text, columns) = (found.text.clone().unwrap_or_default(), found.columns.len());
+            let delimiter = csv::delimiter_name(text.delimiter);
+            format!("{origin}{}, {columns} columns by {delimiter}, header on line {}", text.encoding, found.header_line)
+        }
         // Nothing is remembered of a read that was not whole.
         SourceState::Ldap(found) if found.server.is_empty() || !read.incomplete().is_empty() => {
             format!("{}, {} entries", job.source, read.rows)

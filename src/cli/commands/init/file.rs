@@ -90,11 +90,12 @@ pub(super) fn not_looked_at(error: csv::Error) -> Failure {
 /// Prints the configuration for a table that was looked at.
 pub(super) fn show(ui: &Ui, origin: &Origin, probe: &Probe) -> Exit {
     let configuration = configuration(origin, probe);
+    let text = probe.found.text.clone().unwrap_or_default();
     if ui.json {
         ui.document(&serde_json::json!({
             "version": 1,
-            "encoding": probe.found.encoding,
-            "delimiter": char::from(probe.found.delimiter).to_string(),
+            "encoding": text.encoding,
+            "delimiter": char::from(text.delimiter).to_string(),
             "header": probe.found.header_line,
             "columns": probe.found.columns,
             "sheet": probe.found.sheet,
@@ -130,7 +131,10 @@ fn configuration(origin: &Origin, probe: &Probe) -> String {
     let key = map.iter().find(|(field, _)| *field == "employee_id" || *field == "email").map(|(_, template)| template);
     let form = match &found.sheet {
         Some(sheet) => format!("a workbook, sheet {}", printable(sheet)),
-        None => format!("{}, cells put apart by {}", found.encoding, delimiter_name(found.delimiter)),
+        None => {
+            let text = found.text.clone().unwrap_or_default();
+            format!("{}, cells put apart by {}", text.encoding, delimiter_name(text.delimiter))
+        }
     };
     let mut text = format!(
         "# A first configuration for {path}.\n\

@@ -62,11 +62,13 @@ pub(in crate::source::csv) fn open(file: &File, options: &Options) -> Result<Boo
     Ok(guarded(|| Book::open(file, options.sheet.as_deref(), &spool::folder(&options.spill)))?)
 }
 
-/// Reads the rows of a workbook. The digest of the file is that of all its bytes.
+/// Reads the rows of a workbook. The digest of the file is that of all its bytes. How files of text are written stays as `known` has
+/// it: a workbook says nothing about that.
 pub(in crate::source::csv) fn read(
     mut file: &File,
     options: &Options,
     wanted: &RequiredColumns,
+    known: Option<&DetectedFormat>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, CsvErrorKind> {
     let content = digest(file).map_err(CsvErrorKind::Unreadable)?;
@@ -76,8 +78,7 @@ pub(in crate::source::csv) fn read(
     let heading = heading.map_err(|error| in_sheet(error, &book, &survey.tail))?;
     refuse_merged(&survey.tail, &heading)?;
     let found = DetectedFormat {
-        encoding: "UTF-8".to_owned(),
-        delimiter: heading.delimiter,
+        text: known.and_then(|known| known.text.clone()),
         header_line: u32::try_from(heading.line).unwrap_or(u32::MAX),
         columns: heading.columns.names().to_vec(),
         sheet: Some(book.sheet.clone()),

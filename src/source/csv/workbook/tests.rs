@@ -72,7 +72,7 @@ fn read_with(bytes: &[u8], adjust: impl FnOnce(&mut Options)) -> Result<(Vec<Str
     let mut options = Options::at("x");
     adjust(&mut options);
     let mut rows = Vec::new();
-    let read = read(&file, &options, &wanted, &mut |row| {
+    let read = read(&file, &options, &wanted, None, &mut |row| {
         rows.push(format!("{}:{}", row.line, row.pairs().map(|(_, cell)| cell).collect::<Vec<_>>().join("|")));
         ControlFlow::Continue(())
     })?;
