@@ -114,8 +114,8 @@ pub enum HoldReason {
     )]
     AnotherPerson,
     #[error(
-        "it would get the {field} that key {key} has; were columns sorted apart, or is a row mistyped? approve it if this is \
-         right"
+        "it would get the {field} that key {key} has or gets; were columns sorted apart, or is a row mistyped? approve it if \
+         this is right"
     )]
     ValueOfKey { field: String, key: String },
     #[error(

@@ -464,14 +464,15 @@ fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
     Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty())
 }
 
-/// The entities of missing people that a doubtful row names: their number was mistyped, so they are there. With its key, where that
+/// The entities of missing people, and of those who are gone by their rows, that a doubtful row names: their number may be mistyped, so
+/// they are there. With its key, where that
 /// is another known person's.
 fn named_among(
     doubted: &BTreeMap<(&'static str, String), Option<Key>>,
     context: &CorrelationContext<'_>,
 ) -> Result<Vec<(RemoteId, Option<Key>)>, store::Error> {
     let mut named = Vec::new();
-    for at in context.missed.iter().filter(|_| !doubted.is_empty()) {
+    for at in context.absent.iter().filter(|_| !doubted.is_empty()) {
         let key = Key::new(context.index.entry(*at).key);
         let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
         let Some(known) = known else { continue };

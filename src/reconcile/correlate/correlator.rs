@@ -44,9 +44,9 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) doubts: Option<&'a DoubtfulRows>,
     /// For memberships: the organizations whose rows may be about another one.
     pub(crate) doubted_organizations: Option<&'a DoubtfulRows>,
-    /// The positions of the index that no row has and of which no row says that they are gone; none in a file of changes,
-    /// which misses nearly everybody.
-    pub(crate) missed: &'a [usize],
+    /// The positions of the index that no row has, save in a file of changes, which misses nearly everybody; and those of which a
+    /// row says that they are gone. In order.
+    pub(crate) absent: &'a [usize],
     /// People with a change that takes back a run and waits.
     pub(crate) undone: &'a BTreeSet<Key>,
     /// The time of the run.
@@ -213,7 +213,12 @@ impl Correlator {
         };
         let (_, field, id) = self.one[found];
         let by = self.match_on[field as usize].clone();
-        if let Some(other) = self.rival(id, at) {
+        let owner = context.owner(id, &candidates[at].key)?;
+        // What someone has who is there is theirs, however many others have the same value.
+        let is_kept = owner
+            .as_ref()
+            .is_some_and(|owner| owner.job == context.job.name && (context.presence)(&owner.key) == RowPresence::Seen);
+        if let Some(other) = self.rival(id, at).filter(|_| !is_kept) {
             return Ok(Correlation::Unclear(Unclear::Contested { id, key: candidates[other].key.clone() }));
         }
         let record = context.record(&candidates[at])?;
@@ -222,7 +227,6 @@ impl Correlator {
             return Ok(self.new_one(at, candidates));
         }
         let contradicted = contradicted(&self.match_on, &by, &record.fields, &entity);
-        let owner = context.owner(id, &record.key)?;
         let earlier = context.earlier(owner.as_ref(), id)?;
         if let Some(owner) = owner {
             let is_own = owner.job == context.job.name;

@@ -1,7 +1,8 @@
 //! Updates that may turn one person into another (law 6).
 //!
 //! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives
-//! someone a name, an email or a number that another person at the service has, or gets in the same read. Columns that were
+//! someone a name, an email or a number that another person at the service has, or gets in the same read; and a new row waits that
+//! has the email, the number, or both name and email that an update brings. Columns that were
 //! sorted separately, shifted or filled down look like that, and so does a number that was given to a new person.
 //!
 //! Only changes of the source are questioned: an edit made at the service is set back to what the source says.
@@ -56,10 +57,11 @@ impl<'a> People<'a> {
         context: &CorrelationContext<'_>,
     ) -> Result<Option<HoldReason>, Error> {
         let Some(update) = Update::of(record, correlation) else { return Ok(None) };
+        let brought = self.note_brought(at, &update);
         if self.replaces(&update) {
             return Ok(Some(HoldReason::AnotherPerson));
         }
-        for (place, wanted) in self.note_brought(at, &update) {
+        for (place, wanted) in brought {
             if let Some(id) = self.other_holder((place, &wanted), &update, context)? {
                 let field = self.fields[place].to_string();
                 return Ok(Some(value_of(context.owner(id, &record.key)?, context.job, field, id)));
@@ -70,7 +72,7 @@ impl<'a> People<'a> {
 
     /// Notes what an update brings that is not asked for: another one may bring the same.
     pub(crate) fn note(&mut self, at: usize, record: &Record, correlation: &Correlation) {
-        if let Some(update) = Update::of(record, correlation).filter(|update| !self.replaces(update)) {
+        if let Some(update) = Update::of(record, correlation) {
             self.note_brought(at, &update);
         }
     }
@@ -123,19 +125,38 @@ impl<'a> People<'a> {
                 }
             }
         }
-        let places = context.job.match_on.iter().map(|field| self.fields.iter().position(|one| one == field));
-        let places: Vec<Option<usize>> = places.collect();
+        let place_of = |field: &str| self.fields.iter().position(|one| one == field);
+        let places: Vec<Option<usize>> = context.job.match_on.iter().map(|field| place_of(field)).collect();
+        let [name, email] = Target::IDENTITY.map(place_of);
+        let whole = name.zip(email).filter(|(_, email)| !places.contains(&Some(*email)));
         for at in claims.new_at() {
-            for (place, hash) in places.iter().zip(context.marks(&context.candidates[at])?) {
-                let Some(sought) = place.zip(hash) else { continue };
-                let first = self.brought.partition_point(|one| (one.place, one.hash) < sought);
-                for known in self.brought[first..].iter().take_while(|one| (one.place, one.hash) == sought) {
+            let candidate = &context.candidates[at];
+            for (place, hash) in places.iter().zip(context.marks(candidate)?) {
+                for known in place.zip(hash).map(|sought| self.who_brings(sought)).unwrap_or_default() {
                     wait(known.place, at, known.at);
                     wait(known.place, known.at, at);
                 }
             }
+            // A name alone, or an email that no one is matched by, several may have.
+            let Some((name, email)) = whole else { continue };
+            let (record, _) = candidate.open(context.spill)?;
+            let [names, emails] = [name, email].map(|place| {
+                let hash = match_hash(&record.fields, &self.fields[place]);
+                hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
+            });
+            for known in emails.iter().filter(|one| names.iter().any(|other| other.at == one.at)) {
+                wait(known.place, at, known.at);
+                wait(known.place, known.at, at);
+            }
         }
         Ok(alike)
+    }
+
+    /// The updates that bring a value, by the place of the field and the hash; once what they bring is in order.
+    fn who_brings(&self, sought: (usize, u64)) -> &[Brought] {
+        let first = self.brought.partition_point(|one| (one.place, one.hash) < sought);
+        let behind = self.brought.partition_point(|one| (one.place, one.hash) <= sought);
+        &self.brought[first..behind]
     }
 
     /// Another entity that has the value that an update would bring into a field.

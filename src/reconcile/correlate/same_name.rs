@@ -1,7 +1,7 @@
 //! New people who may be the same as a person that the job or the service knows already: they have the same name or
 //! email.
 //!
-//! - A person of this job who is missing from the read: a key was mistyped, or changed together with all fields of
+//! - A person of this job who is missing from the read, or is gone by it: a key was mistyped, or changed together with all fields of
 //!   `match_on`. Created again, they would be there twice, and their own entity would be removed. Someone that an earlier
 //!   read missed too is asked about as long as the service has their entity: their removal is still to come, was refused, or
 //!   waits. Of those who have left and stay at the service the email alone is asked about, since another person may have
@@ -106,7 +106,7 @@ impl SameName {
         if !context.mirror.target().has_presence() {
             return Ok(());
         }
-        for at in context.missed.iter().copied() {
+        for at in context.absent.iter().copied() {
             let entry = context.index.entry(at);
             let Some(key) = Key::new(entry.key) else { continue };
             let Some(known) = SyncedRecord::get(context.store, &context.job.name, &key)? else { continue };

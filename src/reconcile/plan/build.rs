@@ -103,6 +103,9 @@ impl<'a> Inputs<'a> {
             Mode::Changes => Vec::new(),
             Mode::Full => self.unseen(),
         };
+        let stated = rows.left.keys().filter_map(|key| self.index.by_key(key.as_str()));
+        let absent: BTreeSet<usize> = missed.iter().copied().chain(stated).collect();
+        let absent: Vec<usize> = absent.into_iter().collect();
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
         let undone = held::undone(self.store(), &job.name)?;
@@ -130,7 +133,7 @@ impl<'a> Inputs<'a> {
             presence: &unsure,
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
             doubted_organizations: organizations.map(|part| &part.results.doubts),
-            missed: &missed,
+            absent: &absent,
             undone: &undone,
             now: self.part.context.clock.now(),
         };

@@ -89,3 +89,66 @@ fn the_plan_opens_with_who_was_matched_by_what_and_that_creating_may_send_mail()
         ]
     );
 }
+
+/// A job that knows by a row who is gone, and removes them in the same run.
+fn stated(match_on: &str) -> World {
+    let job =
+        format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = {match_on}\ninclude = \"{{{{ title != 'Gone' }}}}\"\n");
+    let config = Config { job, ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n") };
+    World::synced(config, 6)
+}
+
+#[test]
+fn law_6_a_new_row_of_the_name_of_someone_who_is_gone_by_theirs_is_asked_about() {
+    let gone = people(1..7).replace("Person 4,person4@example.com,Clerk", "Person 4,person4@example.com,Gone");
+    for (email, why) in [
+        ("", "without an email"),
+        ("four@example.com", "with an email of their own"),
+        ("person5@example.com", "with the email of someone else"),
+    ] {
+        let world = stated("[\"employee_id\", \"email\"]");
+        world.csv(gone.clone() + &format!("P00009,Person 4,{email},Clerk\n"));
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.writes(), (0, 0, 0), "{why}: {}", ran.reason());
+        assert!(world.held_as(4).is_some() && world.held_as(9).is_none(), "{why}");
+        // The same person, or someone else: what is said is done.
+        if email != "person5@example.com" {
+            world.run(&["approve", "staff", "P00009"]).expect(0);
+            assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "{why}");
+            assert!(world.held_as(4).is_none() && world.held_as(9).is_some(), "{why}");
+        }
+    }
+    let world = stated("[\"employee_id\", \"email\"]");
+    world.csv(gone.clone() + "P00009,Person 4,four@example.com,Clerk\n");
+    world.sync().expect(4);
+    world.run(&["reject", "staff", "P00009"]).expect(0);
+    // Not the same person: who is gone leaves, and the new one is asked about once more.
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1));
+    world.run(&["approve", "staff", "P00009"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+    // Who is gone from the service, too, is no one to ask about.
+    let world = stated("[\"employee_id\"]");
+    world.sync_of(&gone).expect(0);
+    world.csv(gone + "P00009,Person 4,four@example.com,Clerk\n");
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}
+
+#[test]
+fn law_6_a_new_row_waits_that_has_the_name_and_email_of_an_update_that_waits() {
+    let both = people(1..7).replace("Person 4,person4@", "Maria New,maria@");
+    for match_on in ["[\"employee_id\", \"email\"]", "[\"employee_id\"]"] {
+        for is_known in [true, false] {
+            let world = stated(match_on);
+            if is_known {
+                world.sync_of(&both).expect(4);
+            }
+            world.csv(both.clone() + "P00009,Maria New,maria@example.com,Clerk\n");
+            let ran = world.sync().expect(4);
+            assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &2.into()), "{match_on}: {}", ran.reason());
+        }
+        // One of the same name, or with the mailbox of someone who has it, is no reason to wait.
+        let world = stated(match_on);
+        world.csv(people(1..7).replace("Person 4,", "Maria New,") + "P00009,Maria New,nine@example.com,Clerk\n");
+        assert_eq!(world.sync().expect(0).writes(), (1, 1, 0), "{match_on}");
+    }
+}

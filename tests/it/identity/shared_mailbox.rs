@@ -141,3 +141,21 @@ fn law_1_who_left_counts_as_missing_once_a_person_said_that_a_newcomer_is_someon
     assert!(world.held_as(99).is_some(), "{ran:?}");
     assert_eq!(world.staff().len(), 11, "{ran:?}");
 }
+
+#[test]
+fn who_was_refused_because_of_a_shared_mailbox_stays_refused_until_the_mailbox_is_their_own() {
+    let world = World::default();
+    world.csv(people(1..4) + &twin(4) + &twin(5) + &twin(6));
+    world.sync().expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    // The service takes one of them.
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.writes().0, &ran.job()["parked"]), (1, &2.into()), "{ran:?}");
+    let ran = world.sync().expect(3);
+    assert!(ran.job()["parked"] == 2 && ran.reason().contains("409"), "what was said stays true: {ran:?}");
+    let owner = (4..7).find(|number| world.held_as(*number).is_some()).unwrap();
+    let row_of = |number: usize| if number == owner { twin(number) } else { row(number, "Clerk") };
+    world.csv((4..7).fold(people(1..4), |text, number| text + &row_of(number)));
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (2, 0, 0), "{ran:?}");
+}
