@@ -139,8 +139,8 @@ pub enum HoldReason {
     )]
     RestoredState,
     #[error(
-        "the state was copied or laid back since its last run, and so is the file old that says that this person leaves: drop the \
-         newest file, or approve it if they are gone"
+        "the state was copied or laid back since its last run, and so is the file old by which this person leaves: drop the newest \
+         file, or approve it if they are gone"
     )]
     OldStatement,
     #[error("the mapping change alters {}", if *people == 1 { "1 person".to_owned() } else { format!("{} people", thousands(*people)) })]

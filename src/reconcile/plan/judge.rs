@@ -102,7 +102,7 @@ impl Inputs<'_> {
         let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
         let (mapping_settled, copies) = (true, <_>::default());
         let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
-        self.suspect(&mut judgement)?;
+        self.suspect(&mut judgement, &leaving.leavers)?;
         let guarded = &mut judgement.guarded;
         guarded.held.splice(0..0, undecided.held);
         // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
@@ -207,7 +207,7 @@ impl Inputs<'_> {
 
     /// Holds what is not to be believed though it passed the limits: a mapping that changed, a state that was laid back, a
     /// file that may be old.
-    fn suspect(&self, judgement: &mut Judgement) -> Result<(), Error> {
+    fn suspect(&self, judgement: &mut Judgement, leavers: &Leavers) -> Result<(), Error> {
         let (job, Judgement { guarded, mapping_settled, copies: (copies, overtaken), notes, .. }) =
             (self.job(), judgement);
         if self.has_other_mapping()? {
@@ -230,7 +230,7 @@ impl Inputs<'_> {
             _ => comparison.hold(guarded, overtaken)?,
         };
         // A later file, which the state does not know any more, may have said that they stay.
-        let old = self.old_statements(found)?;
+        let old = self.old_statements(found, leavers)?;
         let held = guarded.held.len();
         guarded.hold_leavers(&old, &HoldReason::OldStatement);
         undoing += guarded.held.len() - held;
@@ -263,13 +263,15 @@ impl Inputs<'_> {
         self.job().inbox.as_ref().is_none_or(|inbox| inbox.reads == Reads::Last)
     }
 
-    /// Who leaves by what was read before the state was laid back for the last time, of `copies`: a file of everybody that is read
-    /// again, or a day that an earlier file of changes named.
-    fn old_statements(&self, copies: u64) -> Result<BTreeSet<Key>, Error> {
+    /// Who leaves by what was read before the state was laid back for the last time, of `copies`: by a file of everybody that is read
+    /// again, which says so or misses them, or by a day that an earlier file of changes named.
+    fn old_statements(&self, copies: u64, leavers: &Leavers) -> Result<BTreeSet<Key>, Error> {
         let left = &self.rows.left;
         let mut old = BTreeSet::new();
         match self.job().mode {
-            Mode::Full if copies > self.state.copies_read && !self.reads_anew() => old.extend(left.keys().cloned()),
+            Mode::Full if copies > self.state.copies_read && !self.reads_anew() => {
+                old.extend(left.keys().chain(leavers.missed.iter().map(|missed| &missed.key)).cloned());
+            }
             Mode::Changes if copies > 0 => {
                 for (key, _) in left.iter().filter(|(_, statement)| statement.line == 0) {
                     let known = SyncedRecord::get(self.store(), &self.job().name, key)?;

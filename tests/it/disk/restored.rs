@@ -113,6 +113,33 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_
     assert_eq!(removed(1), 1, "a newer file may say so");
 }
 
+#[test]
+fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_because_an_old_file_misses_them() {
+    let clock = clock();
+    let config = Config { source: "settle = \"0s\"\n".to_owned(), ..Config::rest(DAY) };
+    let world = inbox_of(World::at(&clock, config.in_a_folder(OfAFolder::Damage)));
+    let removed = |hours: i64| {
+        clock.advance(SignedDuration::from_hours(hours));
+        world.sync_at(&clock).counts.deleted
+    };
+    Inbox(&world).drop("a.csv", people(1..31));
+    assert_eq!(removed(0), 0);
+    Inbox(&world).drop("b.csv", people(1..30));
+    assert_eq!(removed(1), 0);
+    let aside = aside(&world);
+    Inbox(&world).drop("c.csv", people(1..31));
+    assert_eq!([removed(1), removed(96)], [0, 0], "they are back");
+    restore(&world, &aside);
+    assert_eq!([removed(0), removed(25)], [0, 0], "the old file misses them");
+    let report = world.sync_at(&clock);
+    assert_eq!((report.counts.deleted, report.counts.held), (0, 1), "{report:?}");
+    assert!(report.reasons.iter().any(|reason| reason.contains("laid back")), "{report:?}");
+    Inbox(&world).drop("d.csv", people(1..31));
+    assert_eq!((removed(1), removed(48), world.staff().len()), (0, 0, 30));
+    Inbox(&world).drop("e.csv", people(1..30));
+    assert_eq!([removed(1), removed(25)], [0, 1], "a newer file may miss them");
+}
+
 /// A file of changes about others says nothing of someone whose day an old state knows.
 #[test]
 fn law_1_fault_16_in_a_state_that_was_laid_back_a_day_that_a_file_of_changes_named_waits_for_their_row() {
