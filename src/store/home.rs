@@ -19,7 +19,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 
 use super::embedded::{check_state_dir, create_state_dir, documents, give_up_reserve, log, mark};
-use super::kept::{KeptForm, declared};
+use super::kept::{IMPORTING, KeptForm, declared};
 use super::log_engine::{LineJudge, LogEngine};
 use super::mark::Mark;
 use super::membership::Membership;
@@ -47,6 +47,14 @@ impl Home {
             Self::Folder(dir) => create_state_dir(dir),
             #[cfg(feature = "postgres")]
             Self::Database(account) => account.create(),
+        }
+    }
+
+    /// Fails where an import into it has not come to its end: what is changed in it now would be gone with the next try.
+    pub fn expect_imported(&self) -> Result<(), Error> {
+        match self.read(IMPORTING).map_err(|error| self.error(ErrorKind::from_io(error)))? {
+            None => Ok(()),
+            Some(_) => Err(self.error(ErrorKind::Unfinished)),
         }
     }
 

@@ -48,7 +48,6 @@ use embedded::Embedded;
 use engine::{BulkLoad, Engine, Interrupted, Projection};
 pub use error::{Error, ErrorKind};
 pub use home::{Home, Log};
-use kept::IMPORTING;
 pub use kept::{HoldsOfPeople, KeptForm};
 pub use keys::MetaKey;
 pub use keyspace::Keyspace;
@@ -79,16 +78,11 @@ impl Store {
     /// Opens the store of a state, making it where there is none. Fails at once where another process holds it.
     pub fn open(home: impl Into<Home>) -> Result<Self, Error> {
         let home = home.into();
-        let is_importing = || {
-            #[cfg(feature = "postgres")]
-            if let Home::Database(account) = &home {
-                account.create()?;
-            }
-            home.read(IMPORTING).map_err(|error| home.error(ErrorKind::from_io(error)))
-        };
-        if is_importing()?.is_some() {
-            return Err(home.error(ErrorKind::Unfinished));
+        #[cfg(feature = "postgres")]
+        if let Home::Database(account) = &home {
+            account.create()?;
         }
+        home.expect_imported()?;
         Self::open_any(&home)
     }
 

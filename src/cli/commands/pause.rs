@@ -18,6 +18,7 @@ pub(crate) fn pause(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, F
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let job = args.job.as_deref().map(|name| session::job(&config, name)).transpose()?.map(|job| &job.name);
     config.state.home.create()?;
+    config.state.home.expect_imported()?;
     let changed =
         reconcile::pause(&config.state.home, &Clock::system(), job).map_err(|error| unwritten(&config, &error))?;
     host.decided(None);
@@ -32,6 +33,7 @@ pub(crate) fn resume(ui: &Ui, host: &Backend, args: &PauseArgs) -> Result<Exit, 
     let job = args.job.as_deref().map(|name| JobName::new(name).ok_or_else(|| Failure::usage("that is no job's name")));
     let job = job.transpose()?;
     config.state.home.create()?;
+    config.state.home.expect_imported()?;
     let dir = &config.state.home;
     let fail = |error: io::Error| unwritten(&config, &error);
     let lifted = reconcile::resume(dir, &Clock::system(), job.as_ref()).map_err(fail)?;

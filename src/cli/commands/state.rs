@@ -64,7 +64,8 @@ fn failure(error: TransferError, file: &Path) -> Failure {
             }
         }
         error @ TransferError::NotEmpty { .. } => Failure::usage(error).hint(
-            "a state is imported into an empty one: name another state.dir, or a database or account that is new",
+            "a state is imported into an empty one, in which nothing was even paused: name another state.dir, or a database or account \
+             that is new",
         ),
         error @ TransferError::OtherAccount { .. } => Failure::usage(error)
             .hint("what is remembered belongs to one account: import it with the configuration of that one"),

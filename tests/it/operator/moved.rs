@@ -1,6 +1,6 @@
 //! Moving what is remembered from one kind of state to another.
 
-use std::fs;
+use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
 
 use crate::inbox::Inbox;
@@ -162,5 +162,16 @@ fn mistakes_with_a_moved_state_are_told_and_change_nothing() {
     for file in ["no/such/folder", "staff.csv"] {
         world.run(&["state", "export", file]).expect(2);
     }
+    // What an import that was ended half way leaves.
+    fs::create_dir(world.dir().join("half")).unwrap();
+    fs::set_permissions(world.dir().join("half"), Permissions::from_mode(0o700)).unwrap();
+    world.put("half/importing", b"");
+    Place::Folder("half").configure(&world, &Config::default());
+    for command in ["pause", "resume", "sync"] {
+        let ran = world.run(&[command]);
+        assert!(ran.code != Some(0) && ran.err.contains("state import"), "{command}: {ran:?}");
+    }
+    world.run(&["state", "import", "moved.rosterd"]).expect(0);
+    world.run(&["pause"]).expect(0);
     world.run(&["state", "move", "x"]).expect(2);
 }
