@@ -59,6 +59,36 @@ fn a_worker_whose_account_was_taken_while_the_database_was_away_ends_and_stands_
 }
 
 #[test]
+fn what_was_being_sent_when_the_database_went_away_is_sent_once_it_is_back_whatever_the_schedule() {
+    if !postgres::is_there() {
+        return;
+    }
+    let config = Config::rest("[job.guard]\nmax_updates = \"off\"\n").job("schedule = \"0 0 1 1 *\"\n");
+    let world = World::of(config.in_database());
+    world.csv(people(1..9));
+    let database = Server::own().database();
+    worker::sync_prepared(&world, "before", |command| _ = command.env("ROSTERD__STATE__URL", database.url()));
+    // Changes that a run left behind are sent by a worker that begins.
+    world.csv(people(1..9).replace("Clerk", "Baker"));
+    world.faults(&["staff.update status=503"]);
+    let mut command = command(&world, "before", &["sync"]);
+    command.env("ROSTERD__STATE__URL", database.url());
+    assert_eq!(Worker::start(&world, "before", command).wait().code(), Some(1), "they stay queued");
+    world.faults(&["staff.update hold-before nth=1"]);
+    let mut first = begin(&world, &database, "first");
+    world.until_any_is_held();
+    database.server.stop_at_once();
+    world.release();
+    eventually("the run breaks off", || worker::log(&world, "first").contains("the run could not be made"));
+    database.server.run();
+    let bakers = || world.staff().iter().filter(|person| person["title"] == "Baker").count();
+    eventually("all are sent", || first.has_ended() || bakers() == 8);
+    assert!(!first.has_ended(), "by the same worker: {}", worker::log(&world, "first"));
+    first.signal(Signal::TERM);
+    assert_eq!(first.wait().code(), Some(0), "{}", worker::log(&world, "first"));
+}
+
+#[test]
 fn a_worker_goes_on_once_a_database_that_took_no_writes_takes_them_again() {
     if !postgres::is_there() {
         return;

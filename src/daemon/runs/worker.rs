@@ -82,6 +82,7 @@ async fn placed(engine: &Arc<DaemonState>, name: &JobName, ending: &CancelToken,
                 // After an error sled refuses everything, and a disk that was full may have room by now: opened again, the
                 // store says what is true.
                 engine.close().await;
+                return Ended::Lost;
             }
             Ended::Served
         }

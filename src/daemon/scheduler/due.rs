@@ -33,6 +33,8 @@ pub const SLEEP_MAX: Duration = Duration::from_secs(20);
 const FLOOR: Timestamp = Timestamp::constant(1_767_225_600, 0);
 /// How soon a wrong clock is looked at again.
 const WRONG_CLOCK_SLEEP: Duration = Duration::from_secs(1);
+/// How long after a run that could not use the state the next one tries.
+const LOST_RETRY: Duration = Duration::from_secs(if cfg!(debug_assertions) { 2 } else { 60 });
 /// By how much a clock may be set back without a fixed time being repeated.
 const SET_BACK_MAX: SignedDuration = SignedDuration::from_hours(3);
 /// Smaller steps of the clock are none.
@@ -80,6 +82,8 @@ pub enum Ended {
     Served,
     /// It was preempted before all was sent: the job is due again at once.
     Preempted,
+    /// The state could not be used: the job is due again soon, whatever its schedule, since what it was to send may wait.
+    Lost,
 }
 
 /// Which job runs when.
@@ -102,6 +106,8 @@ struct ScheduledJob {
     next: Option<Timestamp>,
     /// It is to run whatever the time: a user wants it, or an earlier run did not come to its end.
     asked: bool,
+    /// When it is to be tried again, by the time that has passed, after a run that could not use the state.
+    again: Option<Duration>,
     /// Since when it is due and waits for another's run to end, or for the clock to be set; as the clock said then.
     waits: Option<Timestamp>,
     skipped: u64,
@@ -110,7 +116,8 @@ struct ScheduledJob {
 impl ScheduledJob {
     fn new(timed: Timed) -> Self {
         let Timed { name, targets, schedule, served, goes_on: asked } = timed;
-        let mut entry = Self { name, targets, schedule, served: None, next: None, asked, waits: None, skipped: 0 };
+        let (served_so_far, next, again, waits) = Default::default();
+        let mut entry = Self { name, targets, schedule, served: served_so_far, next, asked, again, waits, skipped: 0 };
         entry.serve(served);
         entry
     }
@@ -126,8 +133,9 @@ impl ScheduledJob {
         }
     }
 
-    fn is_due(&self, wall: Timestamp) -> bool {
-        self.asked || self.next.is_some_and(|next| next <= wall)
+    fn is_due(&self, at: ClockReading) -> bool {
+        let is_tried_again = self.again.is_some_and(|again| again <= at.elapsed);
+        self.asked || is_tried_again || self.next.is_some_and(|next| next <= at.wall)
     }
 
     /// What the schedule counts as served when the clock is first seen right.
@@ -206,7 +214,7 @@ impl Scheduler {
         }
         let mut due = Vec::new();
         for entry in &mut self.entries {
-            if !entry.is_due(at.wall) || self.busy.contains_key(&entry.name) {
+            if !entry.is_due(at) || self.busy.contains_key(&entry.name) {
                 entry.waits = None;
                 continue;
             }
@@ -215,6 +223,7 @@ impl Scheduler {
                 continue;
             }
             entry.asked = false;
+            entry.again = None;
             entry.waits = None;
             entry.serve(entry.served.max(Some(at.wall)));
             self.busy.insert(entry.name.clone(), entry.targets.clone());
@@ -238,6 +247,9 @@ impl Scheduler {
         if how == Ended::Preempted {
             entry.asked = true;
             return None;
+        }
+        if how == Ended::Lost {
+            entry.again = Some(at.elapsed + LOST_RETRY);
         }
         let began = entry.served.unwrap_or(at.wall);
         entry.skipped += entry.times_between(began, at.wall);
@@ -263,8 +275,10 @@ impl Scheduler {
         }
         let open = self.entries.iter().filter(|entry| is_free(&self.busy, entry));
         let until = |entry: &ScheduledJob| {
-            let left = if entry.asked { at.wall } else { entry.next? }.duration_since(at.wall);
-            Some(Duration::try_from(left).unwrap_or(Duration::ZERO))
+            let left = if entry.asked { Some(at.wall) } else { entry.next }.map(|next| next.duration_since(at.wall));
+            let left = left.map(|left| Duration::try_from(left).unwrap_or(Duration::ZERO));
+            let again = entry.again.map(|again| again.saturating_sub(at.elapsed));
+            left.into_iter().chain(again).min()
         };
         open.filter_map(until).min().unwrap_or(SLEEP_MAX).min(SLEEP_MAX)
     }

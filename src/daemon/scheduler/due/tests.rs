@@ -357,6 +357,23 @@ fn fault_22_a_run_that_was_preempted_is_due_again_at_once_and_not_remembered_as_
 }
 
 #[test]
+fn a_run_that_could_not_use_the_state_is_tried_again_soon_whatever_the_clock_says() {
+    let mut scheduler = Scheduler::new([timed("night", "30 2 * * *", "UTC")]);
+    let at = |wall: &str, elapsed: Duration| ClockReading { wall: wall.parse().unwrap(), elapsed };
+    let (begun, job) = (Duration::from_secs(1_000), name("night"));
+    scheduler.due(at("2027-06-10T02:29:59Z", begun));
+    assert_eq!(scheduler.due(at("2027-06-10T02:30:00Z", begun)), std::slice::from_ref(&job));
+    let lost = at("2027-06-10T02:30:01Z", begun);
+    assert!(scheduler.ended(&job, Ended::Lost, lost).is_some());
+    assert_eq!(scheduler.sleep(lost), LOST_RETRY.min(SLEEP_MAX));
+    assert!(scheduler.due(at("2027-06-10T02:35:00Z", begun)).is_empty(), "the clock was set");
+    let later = at("2027-06-10T02:30:02Z", begun + LOST_RETRY);
+    assert_eq!(scheduler.due(later), std::slice::from_ref(&job));
+    scheduler.ended(&job, Ended::Served, later);
+    assert!(scheduler.due(at("2027-06-10T02:40:00Z", begun + 9 * LOST_RETRY)).is_empty(), "it is done");
+}
+
+#[test]
 fn fault_62_a_reload_keeps_what_is_served_and_counts_another_schedule_from_now() {
     let now = ClockReading { wall: at("2027-06-10T12:00:00Z"), elapsed: Duration::from_secs(1_000) };
     let mut kept = timed("kept", "30 2 * * *", "UTC");
