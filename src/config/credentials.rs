@@ -66,6 +66,11 @@ pub(super) enum Stored {
     Encrypted { path: PathBuf, name: String },
 }
 
+/// Whether the daemon gets the secret in a file from systemd, be it open to others or not.
+pub(super) fn is_handed_over(path: &Path) -> bool {
+    STORE.iter().chain(&["/run/credentials"]).any(|folder| path.starts_with(folder))
+}
+
 impl Credentials {
     /// Where those for the configuration at `path` are.
     pub(super) fn of(path: &Path, variables: &[(String, String)]) -> Self {

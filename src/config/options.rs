@@ -10,13 +10,14 @@ use smol_str::SmolStr;
 
 use super::account::Account;
 use super::approvals::{Approvals, Login};
+use super::credentials;
 use super::monitoring::{HrReportOptions, JobNotify, Notify, Status};
 use super::schedule::Schedule;
 use super::standard::{SOCKET, STATE_DIR};
 use crate::history::Retention;
 use crate::lookup::Lookup;
 use crate::record::{JobName, Target};
-use crate::secret::Unusable;
+use crate::secret::{SecretSource, Unusable};
 use crate::source::{Source, inbox};
 use crate::store::Home;
 use crate::{api, mapping, plan};
@@ -49,28 +50,50 @@ pub struct Config {
 }
 
 impl Config {
-    /// Reads all secrets now, for a process that becomes another user.
+    /// Reads its secrets now, for a process that may not read their files later.
+    ///
+    /// # Errors
+    ///
+    /// One of them can't be read.
     pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
-        let further = self.api.further.iter_mut().map(|further| &mut further.credential);
-        for credential in std::iter::once(&mut self.api.credential).chain(further) {
-            match credential {
-                api::Credential::ApiKey(secret)
-                | api::Credential::ApiKeyBasic(secret)
-                | api::Credential::Client { secret, .. } => secret.hold()?,
-            }
-        }
+        self.secrets().into_iter().try_for_each(SecretSource::hold)?;
         self.state.home.hold_secrets()?;
-        if let Some((_, password)) = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()) {
-            password.hold()?;
-        }
-        if let Some(Login::Provider(provider)) = self.approvals.as_mut().map(|approvals| &mut approvals.login) {
-            provider.secret.hold()?;
-        }
         for job in &mut self.jobs {
-            job.source.hold_secrets()?;
-            job.lookups.iter_mut().try_for_each(|lookup| lookup.source.hold_secrets())?;
+            job.source.hold_certificate();
+            job.lookups.iter_mut().for_each(|lookup| lookup.source.hold_certificate());
         }
         Ok(())
+    }
+
+    /// The files that the account of the daemon has to read besides those of people: the configuration, and its secrets, unless
+    /// systemd hands them over.
+    pub fn files(&self) -> Vec<PathBuf> {
+        let mut config = self.clone();
+        let secrets = config.secrets().into_iter().filter_map(|secret| match secret {
+            SecretSource::File(path) if !credentials::is_handed_over(path) => Some(path.clone()),
+            SecretSource::File(_) | SecretSource::Text(_) | SecretSource::Missing(_) => None,
+        });
+        std::iter::once(self.source_path.clone()).chain(secrets).collect()
+    }
+
+    /// All secrets but the password of a database.
+    fn secrets(&mut self) -> Vec<&mut SecretSource> {
+        let further = self.api.further.iter_mut().map(|further| &mut further.credential);
+        let credentials = std::iter::once(&mut self.api.credential).chain(further).map(|credential| match credential {
+            api::Credential::ApiKey(secret)
+            | api::Credential::ApiKeyBasic(secret)
+            | api::Credential::Client { secret, .. } => secret,
+        });
+        let mail = self.notify.mail.as_mut().and_then(|mail| mail.login.as_mut()).map(|(_, password)| password);
+        let provider = match self.approvals.as_mut().map(|approvals| &mut approvals.login) {
+            Some(Login::Provider(provider)) => Some(&mut provider.secret),
+            _ => None,
+        };
+        let of_jobs = self.jobs.iter_mut().flat_map(|job| {
+            let lookups = job.lookups.iter_mut().map(|lookup| &mut lookup.source);
+            std::iter::once(&mut job.source).chain(lookups).filter_map(Source::secret)
+        });
+        credentials.chain(mail).chain(provider).chain(of_jobs).collect()
     }
 }
 

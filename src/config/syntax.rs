@@ -1,6 +1,7 @@
 //! The first pass over the file: syntax, lines, unknown keys, shapes.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 use config::{Map, Value, ValueKind};
 use toml::Spanned;
@@ -28,9 +29,17 @@ pub(super) fn walk(text: &str, report: &mut Report) -> Option<Map<String, Value>
         // The error's own `Display` quotes the line, and with it perhaps a secret.
         let written = line.and_then(|line| text.lines().nth(line - 1)).unwrap_or_default();
         let hint = written.contains("{{").then_some(QUOTES);
-        report.problem_on_line(line, String::new(), error.message().to_owned(), hint);
+        let key = error.span().and_then(|span| key_at(text, &span)).unwrap_or_default();
+        report.problem_on_line(line, key.to_owned(), error.message().to_owned(), hint);
     }
     errors.is_empty().then(|| Walk { text, report }.table("", document.get_ref()))
+}
+
+/// The plain key that an error points at, if it is one.
+fn key_at<'t>(text: &'t str, span: &Range<usize>) -> Option<&'t str> {
+    let (key, behind) = (text.get(span.clone())?, text.get(span.end..)?);
+    let is_plain = !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-".contains(&byte));
+    (is_plain && behind.trim_start_matches([' ', '\t']).starts_with('=')).then_some(key)
 }
 
 /// What can be made out in a text, be it TOML or not quite.

@@ -15,7 +15,7 @@ use super::ldap;
 use super::name::RequiredColumns;
 use super::row::Row;
 use super::source_state::SourceState;
-use crate::secret::Unusable;
+use crate::secret::SecretSource;
 use crate::spool;
 
 /// What a job says about its source.
@@ -108,14 +108,23 @@ impl Source {
         }
     }
 
-    /// Reads its secrets now, for a process that may not read their files later.
-    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+    /// Its secret, where it has one.
+    pub fn secret(&mut self) -> Option<&mut SecretSource> {
         match self {
-            Self::Ldap(options) => options.hold_secrets(),
-            Self::Web(options) => options.hold_secrets(),
-            Self::Entra(options) => options.hold_secrets(),
-            Self::Csv(_) => Ok(()),
-            Self::Cached { origin, .. } => origin.hold_secrets(),
+            Self::Ldap(options) => options.secret(),
+            Self::Web(options) => options.secret(),
+            Self::Entra(options) => options.secret(),
+            Self::Csv(_) => None,
+            Self::Cached { origin, .. } => origin.secret(),
+        }
+    }
+
+    /// Reads its private key now, where it has one, for a process that may not read its file later.
+    pub fn hold_certificate(&mut self) {
+        match self {
+            Self::Ldap(options) => options.hold_certificate(),
+            Self::Cached { origin, .. } => origin.hold_certificate(),
+            Self::Web(_) | Self::Entra(_) | Self::Csv(_) => {}
         }
     }
 

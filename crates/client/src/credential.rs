@@ -248,6 +248,9 @@ fn refusal(status: u16, body: &[u8]) -> TokenRefusal {
     let code = if known { format!(" {code}") } else { String::new() };
     match status {
         300..=399 => TokenRefusal::lasting(&format!("auth_url answers with a redirect ({status}); check auth_url")),
+        404 | 405 | 410 => {
+            TokenRefusal::lasting(&format!("auth_url answers {status}: no tokens are given there; check auth_url"))
+        }
         408 | 429 | 500.. => TokenRefusal::passing(&format!("auth_url answers {status}{code}")),
         _ => TokenRefusal::lasting(&format!(
             "the service refuses the client ({status}{code}); check client_id, its secret and its scopes"

@@ -19,7 +19,7 @@ const SECRET_BYTES_MAX: u64 = 64 * 1024;
 pub enum SecretSource {
     /// Given as text.
     Text(SecretString),
-    /// The first line of a file, trailing white space trimmed.
+    /// The first line of a file, without a byte order mark and the white space around it.
     File(PathBuf),
     /// Not available. A command that may do without it continues; one that needs it shows the reason.
     Missing(Unusable),
@@ -35,7 +35,7 @@ pub struct Unusable {
 }
 
 impl SecretSource {
-    /// Reads the secret: the text, or the first line of the file without trailing white space.
+    /// Reads the secret: the text, or the first line of the file without a byte order mark and the white space around it.
     pub fn read(&self) -> Result<SecretString, Unusable> {
         match self {
             Self::Text(text) => usable(text.expose_secret(), Path::new("the configuration")),
@@ -46,7 +46,7 @@ impl SecretSource {
                 file::regular(path)
                     .and_then(|file| file.take(SECRET_BYTES_MAX).read_to_string(&mut text))
                     .map_err(unreadable)?;
-                usable(text.lines().next().unwrap_or_default().trim_end(), path)
+                usable(text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().trim(), path)
             }
             Self::Missing(unusable) => Err(unusable.clone()),
         }
@@ -99,6 +99,7 @@ mod tests {
         };
         check(b"abc\n", Some("abc"));
         check(b"abc \r\nmore", Some("abc"));
+        check(b"\xef\xbb\xbf abc\r\n", Some("abc"));
         check(b"", None);
         check(b"\nabc", None);
         check(b"a\tb", None);

@@ -58,6 +58,8 @@ fn fault_101_what_is_no_toml_is_named_with_its_line() {
         let errors = Place::with(text).load(&[]).unwrap_err();
         assert!(errors[0].starts_with(&format!("config.toml:{line}: ")), "{errors:?}");
     }
+    let errors = Place::with("[api]\nbase_url = 1\nbase_url = 2\n").load(&[]).unwrap_err();
+    assert!(errors[0].starts_with("config.toml:3: base_url: "), "{errors:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::secret::{SecretSource, Unusable};
+use crate::secret::SecretSource;
 use crate::source::https::Address;
 
 /// What a job says about a tenant.
@@ -65,11 +65,11 @@ impl Options {
         format!("{tenant}\n{filter}\n{}", groups.join("\n"))
     }
 
-    /// Reads its secrets now, for a process that may not read their files later.
-    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+    /// Its secret, where it has one.
+    pub fn secret(&mut self) -> Option<&mut SecretSource> {
         match &mut self.credential {
-            Credential::Secret(secret) => secret.hold(),
-            Credential::Certificate { .. } => Ok(()),
+            Credential::Secret(secret) => Some(secret),
+            Credential::Certificate { .. } => None,
         }
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
 use super::address::Address;
-use crate::secret::{SecretSource, Unusable};
+use crate::secret::SecretSource;
 use crate::source::csv;
 
 /// Names of headers that hold one of these carry secrets, which belong into files.
@@ -108,12 +108,11 @@ impl Options {
         text
     }
 
-    /// Reads its secrets now, for a process that may not read their files later.
-    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
-        match &mut self.login {
-            Some(Login::Basic { password: secret, .. } | Login::Bearer(secret)) => secret.hold(),
-            Some(Login::Client(client)) => client.secret.hold(),
-            None => Ok(()),
+    /// Its secret, where it has one.
+    pub fn secret(&mut self) -> Option<&mut SecretSource> {
+        match self.login.as_mut()? {
+            Login::Basic { password: secret, .. } | Login::Bearer(secret) => Some(secret),
+            Login::Client(client) => Some(&mut client.secret),
         }
     }
 }

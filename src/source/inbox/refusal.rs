@@ -33,7 +33,7 @@ pub enum Refusal {
     NotAFile { what: String },
     #[error(
         "rosterd may not read it. Let its group read it (chmod g+r; for programs that upload: umask 027 or 007), and drop it \
-         again."
+         again; where the group may read it already, rosterd's account must be put into that group (`rosterd check` says how)."
     )]
     NotReadable,
     #[error(

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::certificate::ClientCertificate;
 use crate::http::is_this_machine;
-use crate::secret::{SecretSource, Unusable};
+use crate::secret::SecretSource;
 
 /// What a job says about its directory.
 #[derive(Clone, Debug)]
@@ -83,14 +83,18 @@ impl Options {
         }
     }
 
-    /// Reads its secrets now, for a process that may not read their files later.
-    pub fn hold_secrets(&mut self) -> Result<(), Unusable> {
+    /// Its secret, where it has one.
+    pub fn secret(&mut self) -> Option<&mut SecretSource> {
+        match &mut self.bind {
+            Bind::Simple { password, .. } => Some(password),
+            Bind::Anonymous | Bind::External => None,
+        }
+    }
+
+    /// Reads the private key now, for a process that may not read its file later.
+    pub fn hold_certificate(&mut self) {
         if let Some(certificate) = &mut self.certificate {
             certificate.hold();
-        }
-        match &mut self.bind {
-            Bind::Simple { password, .. } => password.hold(),
-            Bind::Anonymous | Bind::External => Ok(()),
         }
     }
 }

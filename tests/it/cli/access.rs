@@ -430,8 +430,44 @@ fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
     assert_eq!(roots, Vec::<PathBuf>::new());
     let decided = fs::read_to_string(world.audit_file()).unwrap();
     assert!(decided.contains("\"by\":\"root (sudo by ana)\""), "{decided}");
+    // A daemon that is that account from its start can't read what is root's own: `check` names each of these files.
+    for file in ["api_key", "config.toml"] {
+        mode(&world.dir().join(file), 0o600);
+    }
+    let checked = run(world.command(&["check", "--offline"]).env("SUDO_USER", "ana")).expect(0).out;
+    assert!(
+        ["api_key", "config.toml"].iter().all(|file| checked.contains(&format!("{file}, and the account"))),
+        "{checked}"
+    );
     // What that account may not read it does not read for root either.
     mode(&world.dir().join("staff.csv"), 0o600);
     chown(world.dir().join("staff.csv"), Some(0), Some(0)).unwrap();
     assert!(world.sync().expect(1).reason().contains("ermission"));
+}
+
+#[test]
+fn check_names_an_inbox_of_another_group_and_one_that_can_not_be_written_to() {
+    const NOBODY: u32 = 65_534;
+    const ADM: u32 = 4;
+    let world = crate::inbox::inbox_of(in_a_folder(OfAFolder::Rights));
+    if !is_root(&world) {
+        assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
+        return;
+    }
+    fs::create_dir(world.state()).unwrap();
+    mode(&world.state(), 0o700);
+    give(&world, NOBODY);
+    world.edit_config("[state]", &format!("[state]\nuser = \"{NOBODY}\""));
+    let inbox = world.dir().join("inbox");
+    for (owner, bits, code, words) in [
+        (NOBODY, 0o3770, 0, Some("usermod -aG adm")),
+        (0, 0o755, 1, Some("may not write to")),
+        (NOBODY, 0o700, 0, None),
+    ] {
+        chown(&inbox, Some(owner), Some(ADM)).unwrap();
+        mode(&inbox, bits);
+        let checked = run(&mut world.command(&["check"])).expect(code).out;
+        let said = ["usermod -aG adm", "may not write to"].into_iter().find(|words| checked.contains(words));
+        assert_eq!(said, words, "{owner} {bits:o}: {checked}");
+    }
 }

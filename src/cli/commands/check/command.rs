@@ -1,6 +1,11 @@
 //! `rosterd check`.
 
 use std::collections::BTreeSet;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use nix::unistd::{User, geteuid};
 
 use super::earlier::EarlierRuns;
 use super::finding::{self, Finding, Verdict};
@@ -15,7 +20,7 @@ use crate::cli::backend::startup_failure::of_account;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, OTHER_ACCOUNT_HINT, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Config, Job};
+use crate::config::{Config, Job, Needs};
 use crate::daemon::{StartError, client_for_command};
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, Locations};
@@ -33,6 +38,8 @@ const STRANGE_MAX: usize = 10;
 const LOCATIONS: &str = "locations";
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exit, Failure> {
+    // As root still, where this is root: afterwards the secrets are held, and their files no more known.
+    let files = host.config(Needs::Jobs).map(|config| config.files()).unwrap_or_default();
     let config = session::configuration(ui, host)?;
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
@@ -44,6 +51,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
         1 => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; 1 warning{listed}")),
         many => Finding::new("configuration", Verdict::Doubtful, format!("{fits}; {many} warnings{listed}")),
     }];
+    findings.extend(files.iter().filter_map(|file| unreadable(file)));
     findings.push(state_folder(&config));
     for ChannelTest { what, result } in notify::trials(&config.notify, !args.offline).await {
         findings.push(Finding::of(what, result));
@@ -93,6 +101,20 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
     Ok(if findings.iter().any(fails) { Exit::Failed } else { Exit::Done })
 }
 
+/// That the account of the daemon may not read a file, which root has read: a daemon that is this account from its start can't.
+fn unreadable(path: &Path) -> Option<Finding> {
+    let is_denied = File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
+    let user = User::from_uid(geteuid()).ok().flatten().map_or_else(|| geteuid().to_string(), |user| user.name);
+    is_denied.then(|| {
+        let shown = path.display();
+        let text = format!(
+            "root may read {shown}, and the account {user} may not: under systemd, where the daemon is {user} from its start, it can't \
+             start; `chown {user} {shown}`"
+        );
+        Finding::new("configuration", Verdict::Doubtful, text)
+    })
+}
+
 /// Whether what lies on this machine can be written: the state, or beside a database what may be lost.
 fn state_folder(config: &Config) -> Finding {
     let home = &config.state.home;
@@ -114,7 +136,10 @@ fn inbox(job: &Job, earlier: &EarlierRuns) -> Vec<Finding> {
             let is_doubtful = before.is_none() && !folder.is_marked();
             let unmarked = "it has no processed/: no run has used it yet, or its share is not mounted".to_owned();
             let doubts = is_doubtful.then_some(unmarked).into_iter().chain(folder.open_to_others());
-            doubts.map(|text| finding(Verdict::Doubtful, text)).collect()
+            let closed = folder.closed_to_own_account();
+            let strange = if closed.is_none() { folder.strange_group() } else { None };
+            let closed = closed.map(|text| finding(Verdict::Wrong, text));
+            closed.into_iter().chain(doubts.chain(strange).map(|text| finding(Verdict::Doubtful, text))).collect()
         }
     }
 }
