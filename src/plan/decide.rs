@@ -316,6 +316,21 @@ mod tests {
     }
 
     #[test]
+    fn another_photo_counts_as_an_update_and_the_first_one_does_not() {
+        let fields = [field("name"), field(Target::PHOTO)];
+        let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift: OnDrift::Overwrite };
+        let wanted = [("name", "Ana"), (Target::PHOTO, "new")];
+        for (sent, is_known) in [(&[("name", "Ana")][..], false), (&[("name", "Ana"), (Target::PHOTO, "old")], true)] {
+            let correlation = Correlation::Mine { known: known(sent, &[]), entity: entity(&[("name", "Ana")]) };
+            let subject = Subject { record: record(&wanted), line: None, marks: RowMetadata::default() };
+            match decide(subject, correlation, rules) {
+                Decision::Photo { change, .. } => assert_eq!(change.known, is_known, "{sent:?}"),
+                other => panic!("{sent:?}: {other:?}"),
+            }
+        }
+    }
+
+    #[test]
     fn law_4_an_edit_that_stays_is_not_taken_for_the_services_spelling() {
         let fields = [field("name"), field("mobile"), field("email")];
         let rules = Rules { target: Target::Staff, fields: &fields, seed_only: &[], on_drift: OnDrift::Keep };

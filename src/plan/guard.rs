@@ -286,6 +286,23 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_rejection_counts_up_to_the_day_before_its_row_is_due() {
+        let day = |text: &str| Day::of(text.parse().unwrap());
+        for (due, on, counts) in [
+            (None, None, true),
+            (None, day("2026-03-02"), true),
+            (day("2026-03-02"), None, true),
+            (day("2026-03-02"), day("2026-03-01"), true),
+            (day("2026-03-02"), day("2026-03-02"), false),
+            (day("2026-03-02"), day("2026-03-03"), false),
+        ] {
+            assert_eq!(Decided { due, ..Decided::rejected(7) }.is_rejected(on), counts, "{due:?} {on:?}");
+            let approved = Decided { due, verdict: Verdict::Approved(7), ..Decided::rejected(7) };
+            assert!(!approved.is_rejected(on), "{due:?} {on:?}");
+        }
+    }
+
     fn many(count: usize, action: Action) -> Vec<Change> {
         (0..count).map(|key| change(key, action)).collect()
     }

@@ -455,6 +455,59 @@ mod tests {
         }
     }
 
+    /// What is asked of a reason, as letters: `a` it can be approved, `q` it is a question, `k` it doubts its key, `l` it is a limit,
+    /// `m` it is of someone who is missing, `d` only a decision releases it, `f` it is found again, `w` it waits for another record.
+    fn traits(reason: &HoldReason) -> String {
+        [
+            (reason.can_be_approved(), 'a'),
+            (reason.is_question(), 'q'),
+            (reason.doubts_its_key(), 'k'),
+            (reason.is_limit(), 'l'),
+            (reason.is_of_missing(), 'm'),
+            (reason.lasts(), 'd'),
+            (reason.is_found_again(), 'f'),
+            (reason.awaits_another(), 'w'),
+        ]
+        .into_iter()
+        .filter_map(|(is_so, letter)| is_so.then_some(letter))
+        .collect()
+    }
+
+    #[test]
+    fn a_reason_within_others_counts_as_it_does_alone() {
+        let (id, key) = (RemoteId::new(7).unwrap(), || "P1".to_owned());
+        let contested = HoldReason::Contested { one: "person".to_owned(), id, key: key() };
+        for (reason, expected) in [
+            (HoldReason::WritesApprove, "a"),
+            (HoldReason::WritesOff, ""),
+            (contested, ""),
+            (HoldReason::NeedsOwnKey, "k"),
+            (HoldReason::Unfindable, "aq"),
+            (HoldReason::AnotherPerson, "aqk"),
+            (HoldReason::EmptiedOfOne, "ald"),
+            (HoldReason::MaxCreates { people: 20, allowed: 10 }, "ald"),
+            (HoldReason::MappingChanged { people: 2 }, "am"),
+            (HoldReason::Outdated, "ad"),
+            (HoldReason::OnSite, "f"),
+            (HoldReason::EndsLater, "fw"),
+            (HoldReason::AwaitsDecision { key: key() }, "f"),
+        ] {
+            assert_eq!(traits(&reason), expected, "{reason:?}");
+            let within = HoldReason::Segment { segment: "Days".to_owned(), reason: Box::new(reason.clone()) };
+            // What each run finds out by itself is never put into another one.
+            if !reason.is_found_again() {
+                assert_eq!(traits(&within), expected, "{within:?}");
+            }
+            let plain = Box::new(HoldReason::WritesApprove);
+            for [first, then] in [[Box::new(reason.clone()), plain.clone()], [plain, Box::new(reason.clone())]] {
+                let both = traits(&HoldReason::Both { first, then });
+                assert_eq!(both, traits(&within), "{reason:?} beside another one");
+            }
+        }
+        let limits = || Box::new(HoldReason::EmptiedOfOne);
+        assert_eq!(traits(&HoldReason::Both { first: limits(), then: limits() }), "ald");
+    }
+
     #[test]
     fn law_11_a_reason_names_a_person_no_more_who_is_forgotten() {
         let key = |key: &str| Key::new(key).unwrap();
@@ -469,5 +522,7 @@ mod tests {
         let mut listed = serde_json::json!([[key("P2").to_string()], key("P1").to_string(), 7]);
         assert!(erase(&mut listed, &key("P1")) && !erase(&mut listed, &key("P3")));
         assert!(!listed.to_string().contains("P1") && listed.to_string().contains("P2"), "{listed}");
+        let mut named = serde_json::json!({"from": key("P1").to_string(), "run": 3});
+        assert!(!erase(&mut named.clone(), &key("P3")) && erase(&mut named, &key("P1")));
     }
 }

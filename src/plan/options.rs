@@ -120,6 +120,23 @@ mod tests {
     use super::*;
 
     #[test]
+    fn leavers_stay_for_a_time_or_for_a_number_of_reads() {
+        let since: Timestamp = "2026-03-02T08:00:00Z".parse().unwrap();
+        for (action, hours, grace_reads, has_grace) in [
+            (LeaverAction::Delete, 24, 0, true),
+            (LeaverAction::Delete, 0, 1, true),
+            (LeaverAction::Delete, 0, 0, false),
+            (LeaverAction::Update, 1, 1, true),
+            (LeaverAction::Keep, 24, 2, false),
+        ] {
+            let leavers = Leavers { action, grace: SignedDuration::from_hours(hours), grace_reads };
+            assert_eq!(leavers.has_grace(), has_grace, "{leavers:?}");
+            let ends = (action != LeaverAction::Keep).then(|| since + SignedDuration::from_hours(hours));
+            assert_eq!(leavers.grace_ends(since), ends, "{leavers:?}");
+        }
+    }
+
+    #[test]
     fn no_limit_is_below_three() {
         for (limit, base, allowed) in [
             (Limit::Percent(2.0), 10, Some(3)),

@@ -112,6 +112,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entity_that_shows_nothing_holds_nothing() {
+        assert!(Holdings::default().is_empty());
+        assert!(Holdings::of(&json!({"title": "", "mobile": null, "role_types": [], "modified": "x"})).is_empty());
+        assert!(!Holdings::of(&json!({"title": "Chief"})).is_empty());
+    }
+
+    #[test]
     fn law_2_what_a_write_took_away_is_seen_by_what_was_held_before() {
         let before = json!({
             "name": "Ana", "title": "Chief", "mobile": "64 21", "tokens": [{"type": "card"}, {"type": "fob"}],
