@@ -246,10 +246,7 @@ impl ServerLink {
         let asked = tokio::time::timeout(most, asked).await;
         let asked = asked.map_err(|_| StatementError::Lost(format!("no answer within {} s", most.as_secs())))?;
         asked.map_err(|error| match error.as_db_error() {
-            // The server ends the session with these: an administrator's order, a crash, a start.
-            Some(refused) if refused.code().code().starts_with("57P") => {
-                StatementError::Lost(refused.message().to_owned())
-            }
+            Some(refused) if ends_session(refused.code()) => StatementError::Lost(refused.message().to_owned()),
             Some(refused) => {
                 StatementError::Refused { code: refused.code().clone(), message: refused.message().to_owned() }
             }
@@ -287,6 +284,12 @@ impl ServerLink {
         let connected = tokio::time::timeout(most, connect).await;
         connected.map_err(|_| StatementError::Unreachable(format!("no answer within {} s", most.as_secs())))?
     }
+}
+
+/// Whether the server says by it that it ended the session (an administrator's order, a crash, a start), or a pooler that it has no
+/// server.
+fn ends_session(code: &SqlState) -> bool {
+    ["57P", "08"].iter().any(|class| code.code().starts_with(class))
 }
 
 /// An error of the library with its causes: its own words alone are "db error" or "error connecting to server".

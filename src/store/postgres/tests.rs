@@ -407,6 +407,27 @@ fn what_one_account_waits_for_holds_up_no_other() {
     });
 }
 
+/// PgBouncer answers so where its server does not let it in any more.
+#[test]
+fn what_a_pooler_without_a_server_answers_is_a_lost_connection_and_no_refused_statement() {
+    if !is_there() {
+        return;
+    }
+    let database = database();
+    let account = account(&database);
+    database.sql(
+        "create function raised(code text) returns int language plpgsql as
+         $$ begin raise exception using errcode = code, message = 'server login has been failing'; end $$",
+    );
+    let said = |code: &str| {
+        let answer =
+            account.query_once("select raised($2) where $1 > 0", vec![connection::Value::Text(code.to_owned())]);
+        answer.unwrap_err().to_string()
+    };
+    assert!(said("08P01").contains("the connection to the database broke: server login has been failing"));
+    assert!(said("22012").contains("the database refused a statement"));
+}
+
 #[test]
 fn workers_see_one_another_and_who_has_what() {
     if !is_there() {
