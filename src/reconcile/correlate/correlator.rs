@@ -45,7 +45,7 @@ pub(crate) struct CorrelationContext<'a> {
     /// For memberships: the organizations whose rows may be about another one.
     pub(crate) doubted_organizations: Option<&'a DoubtfulRows>,
     /// The positions of the index that no row has, save in a file of changes, which misses nearly everybody; and those of which a
-    /// row says that they are gone. In order.
+    /// row says that they are gone, where the job does not keep them all. In order.
     pub(crate) absent: &'a [usize],
     /// People with a change that takes back a run and waits.
     pub(crate) undone: &'a BTreeSet<Key>,

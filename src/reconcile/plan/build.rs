@@ -103,7 +103,9 @@ impl<'a> Inputs<'a> {
             Mode::Changes => Vec::new(),
             Mode::Full => self.unseen(),
         };
-        let stated = rows.left.keys().filter_map(|key| self.index.by_key(key.as_str()));
+        // Who stays in any case is another matter: their namesakes are many in time.
+        let stays = job.leavers.action == LeaverAction::Keep;
+        let stated = rows.left.keys().filter(|_| !stays).filter_map(|key| self.index.by_key(key.as_str()));
         let absent: BTreeSet<usize> = missed.iter().copied().chain(stated).collect();
         let absent: Vec<usize> = absent.into_iter().collect();
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
