@@ -62,7 +62,7 @@ impl Ruling {
     /// What happened then, as the end of a sentence.
     pub(super) fn done(self) -> &'static str {
         match self {
-            Self::Approve => "released: sent now, if still wanted",
+            Self::Approve => "released: sent at once if still wanted, or once no pause stands in the way",
             Self::Reject => "rejected",
         }
     }

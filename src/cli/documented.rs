@@ -40,6 +40,7 @@ const OTHERS: &[&str] = &[
     "systemd-sysusers",
     "systemd-tmpfiles",
     "tar",
+    "usermod",
 ];
 
 /// The command lines of a block, each without its prompt: in a `console` block only what follows `$ `.

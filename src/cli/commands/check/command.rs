@@ -190,7 +190,7 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         let read = readable(&client, *target).await;
         let reached = read.is_ok();
         let read = read.map(|_| format!("the credential may read {}", target.collection()));
-        findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| chain(&error))));
+        findings.push(Finding::of(format!("service at {}", config.api.base_url), read.map_err(|error| unread(&error))));
         if !reached {
             return Ok(());
         }
@@ -230,6 +230,13 @@ async fn service(config: &Config, places: &Places, findings: &mut Vec<Finding>) 
         });
     }
     Ok(())
+}
+
+/// Why a list can't be read. Each account has these lists, so where there is none the address is another one's.
+fn unread(error: &api::Error) -> String {
+    let is_nowhere = matches!(error.kind, api::ErrorKind::Status { code: 404, .. });
+    let hint = if is_nowhere { "; check base_url" } else { "" };
+    chain(error) + hint
 }
 
 /// The service's locations, which those of the sources must be among: of a row with another that value is not used, or
