@@ -20,6 +20,8 @@ const DIRECTORY: &str = "CREDENTIALS_DIRECTORY";
 const CONFIG: &str = "/etc/rosterd/config.toml";
 /// The folders of the store, in systemd's order; the encrypted ones have the same names and an ending.
 const STORE: [&str; 4] = ["/etc/credstore", "/run/credstore", "/usr/local/lib/credstore", "/usr/lib/credstore"];
+/// Where systemd hands them to running services.
+const HANDED: &str = "/run/credentials";
 /// The folder of the store with those of the accounts that share a process, and what systemd puts before their names: the unit
 /// takes the folder as a whole.
 const ACCOUNTS: &str = "rosterd-accounts";
@@ -68,7 +70,7 @@ pub(super) enum Stored {
 
 /// Whether the daemon gets the secret in a file from systemd, be it open to others or not.
 pub(super) fn is_handed_over(path: &Path) -> bool {
-    STORE.iter().chain(&["/run/credentials"]).any(|folder| path.starts_with(folder))
+    STORE.iter().chain(&[HANDED]).any(|folder| path.starts_with(folder))
 }
 
 impl Credentials {
@@ -91,7 +93,7 @@ impl Credentials {
         }
         Self::Store(CredentialStore {
             folders: STORE.iter().map(PathBuf::from).collect(),
-            handed: (Path::new("/run/credentials").join(unit), own_names),
+            handed: (Path::new(HANDED).join(unit), own_names),
             prefix,
             decrypts: DECRYPTS.into(),
         })

@@ -24,6 +24,13 @@ pub(crate) fn configuration(ui: &Ui, host: &Backend) -> Result<Arc<Config>, Fail
     configuration_for(ui, host, Needs::Jobs)
 }
 
+/// The same with the [files](Config::files) of the configuration, which are not known any more once root has become another user.
+pub(crate) fn configuration_and_files(ui: &Ui, host: &Backend) -> Result<(Arc<Config>, Vec<PathBuf>), Failure> {
+    let config = host.config(Needs::Jobs)?;
+    let files = config.files();
+    Ok((used(ui, host, config)?, files))
+}
+
 /// The same for what uses the caller's configuration also in the daemon.
 pub(crate) fn callers_configuration(ui: &Ui, host: &Backend) -> Result<Arc<Config>, Failure> {
     used(ui, host, host.callers_config(Needs::Jobs)?)

@@ -116,8 +116,8 @@ struct ScheduledJob {
 impl ScheduledJob {
     fn new(timed: Timed) -> Self {
         let Timed { name, targets, schedule, served, goes_on: asked } = timed;
-        let (served_so_far, next, again, waits) = Default::default();
-        let mut entry = Self { name, targets, schedule, served: served_so_far, next, asked, again, waits, skipped: 0 };
+        let (next, again, waits) = Default::default();
+        let mut entry = Self { name, targets, schedule, served: None, next, asked, again, waits, skipped: 0 };
         entry.serve(served);
         entry
     }

@@ -2,8 +2,8 @@
 //!
 //! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives
 //! someone a name, an email or a number that another person at the service has, or gets in the same read; and a new row waits that
-//! has the email, the number, or both name and email that an update brings. Columns that were
-//! sorted separately, shifted or filled down look like that, and so does a number that was given to a new person.
+//! has the email, the number, or both name and email that an update brings. Columns that were sorted separately, shifted or filled
+//! down look like that, and so does a number that was given to a new person.
 //!
 //! Only changes of the source are questioned: an edit made at the service is set back to what the source says.
 
@@ -131,20 +131,19 @@ impl<'a> People<'a> {
         let whole = name.zip(email).filter(|(_, email)| !places.contains(&Some(*email)));
         for at in claims.new_at() {
             let candidate = &context.candidates[at];
-            for (place, hash) in places.iter().zip(context.marks(candidate)?) {
-                for known in place.zip(hash).map(|sought| self.who_brings(sought)).unwrap_or_default() {
-                    wait(known.place, at, known.at);
-                    wait(known.place, known.at, at);
-                }
-            }
+            let marks = places.iter().zip(context.marks(candidate)?);
+            let mut same: Vec<&Brought> =
+                marks.filter_map(|(place, hash)| place.zip(hash)).flat_map(|sought| self.who_brings(sought)).collect();
             // A name alone, or an email that no one is matched by, several may have.
-            let Some((name, email)) = whole else { continue };
-            let (record, _) = candidate.open(context.spill)?;
-            let [names, emails] = [name, email].map(|place| {
-                let hash = match_hash(&record.fields, &self.fields[place]);
-                hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
-            });
-            for known in emails.iter().filter(|one| names.iter().any(|other| other.at == one.at)) {
+            if let Some((name, email)) = whole {
+                let (record, _) = candidate.open(context.spill)?;
+                let [names, emails] = [name, email].map(|place| {
+                    let hash = match_hash(&record.fields, &self.fields[place]);
+                    hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
+                });
+                same.extend(emails.iter().filter(|one| names.iter().any(|other| other.at == one.at)));
+            }
+            for known in same {
                 wait(known.place, at, known.at);
                 wait(known.place, known.at, at);
             }

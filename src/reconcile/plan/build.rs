@@ -106,8 +106,8 @@ impl<'a> Inputs<'a> {
         // Who stays in any case is another matter: their namesakes are many in time.
         let stays = job.leavers.action == LeaverAction::Keep;
         let stated = rows.left.keys().filter(|_| !stays).filter_map(|key| self.index.by_key(key.as_str()));
-        let absent: BTreeSet<usize> = missed.iter().copied().chain(stated).collect();
-        let absent: Vec<usize> = absent.into_iter().collect();
+        let mut absent: Vec<usize> = missed.iter().copied().chain(stated).collect();
+        absent.sort_unstable();
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
         let undone = held::undone(self.store(), &job.name)?;

@@ -7,7 +7,7 @@
 use std::io;
 use std::os::fd::AsFd;
 
-use nix::unistd::{Group, User};
+use nix::unistd::Group;
 use rustix::fs::{Access, Gid, Mode, access, fchmod, fstat};
 use rustix::io::Errno;
 use rustix::process::{getegid, geteuid, getgroups};
@@ -67,39 +67,21 @@ impl Folder {
 }
 
 impl Folder {
-    /// That this process may not change what lies in it: no file can be filed then, and no one gets a report.
-    pub fn closed_to_own_account(&self) -> Option<String> {
-        access(self.path(), Access::WRITE_OK | Access::EXEC_OK).err()?;
-        let (path, user) = (self.path().display(), own_name());
-        Some(format!(
-            "the account {user} may not write to {path}: what is read there can't be filed, and no one gets a report; \
-             `chown {user} {path}`"
-        ))
+    /// Whether this process may not change what lies in it: no file can be filed then, and no one gets a report.
+    pub fn is_closed_to_own_account(&self) -> bool {
+        access(self.path(), Access::WRITE_OK | Access::EXEC_OK).is_err()
     }
 
-    /// That people of another group than those of this process use it: what only that group may read is refused, and it may not
-    /// read the reports.
+    /// The group that uses it, where this process is not in it: what only that group may read is refused, and it may not read the
+    /// reports.
     pub fn strange_group(&self) -> Option<String> {
         let stat = fstat(self).ok()?;
         let is_for_group = stat.st_mode & 0o070 != 0 && !geteuid().is_root();
         let group = Gid::from_raw(stat.st_gid);
         let is_own = getegid() == group || getgroups().is_ok_and(|groups| groups.contains(&group));
-        let name = Group::from_gid(group.as_raw().into()).ok().flatten();
-        let name = name.map_or_else(|| group.as_raw().to_string(), |group| group.name);
-        let (path, user) = (self.path().display(), own_name());
-        (is_for_group && !is_own).then(|| {
-            format!(
-                "{path} is for the group {name}, and the account {user} is not in it: files that only that group may read are refused, \
-                 and it can't read the reports; `usermod -aG {name} {user}`, then start rosterd again"
-            )
-        })
+        let name = || Group::from_gid(group.as_raw().into()).ok().flatten();
+        (is_for_group && !is_own).then(|| name().map_or_else(|| group.as_raw().to_string(), |group| group.name))
     }
-}
-
-/// The name of the account of this process.
-fn own_name() -> String {
-    let number = geteuid().as_raw();
-    User::from_uid(number.into()).ok().flatten().map_or_else(|| number.to_string(), |user| user.name)
 }
 
 /// The mode of a folder that belongs to the account of this process.

@@ -9,6 +9,9 @@ use crate::support::config::OfAFolder;
 use crate::support::kept;
 use crate::support::{Config, Ran, World, people};
 
+/// The number of an account that has nothing.
+const NOBODY: u32 = 65_534;
+
 fn world() -> World {
     world_of(Config::default())
 }
@@ -332,7 +335,6 @@ fn picture(path: &Path) -> Vec<(PathBuf, u32, u32, Option<Vec<u8>>)> {
 
 #[test]
 fn root_trusts_no_file_on_disk_on_who_owns_the_state() {
-    const NOBODY: u32 = 65_534;
     // How the state's place looks; the folder around it belongs to another, or only the state does.
     type Lay = fn(&World);
     let cases: &[(&str, Lay)] = &[
@@ -403,22 +405,29 @@ fn check_changes_nothing() {
     assert!((picture(world.dir()), world.kept()) == before);
 }
 
-#[test]
-fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
-    const NOBODY: u32 = 65_534;
-    let world = in_a_folder(OfAFolder::Rights);
-    if !is_root(&world) {
+/// Gives all of a world to another account, whose state it is by the configuration; false where this is not root, which may not.
+fn is_of_nobody(world: &World) -> bool {
+    if !is_root(world) {
         assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
-        return;
+        return false;
     }
     fs::create_dir(world.state()).unwrap();
     mode(&world.state(), 0o700);
-    give(&world, NOBODY);
+    give(world, NOBODY);
+    world.edit_config("[state]", &format!("[state]\nuser = \"{NOBODY}\""));
+    true
+}
+
+#[test]
+fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
+    let world = in_a_folder(OfAFolder::Rights);
+    if !is_of_nobody(&world) {
+        return;
+    }
     // The secret and the configuration stay root's own, as systemd's credentials are.
     for file in ["api_key", "config.toml"] {
         chown(world.dir().join(file), Some(0), Some(0)).unwrap();
     }
-    world.edit_config("[state]", &format!("[state]\nuser = \"{NOBODY}\""));
     let mut command = world.command(&["sync"]);
     run(command.env("SUDO_USER", "ana")).expect(0);
     for arguments in [&["status"][..], &["plan"], &["pause"], &["resume"], &["check"], &["sync"]] {
@@ -447,17 +456,11 @@ fn root_works_as_the_owner_of_the_state_and_leaves_nothing_of_its_own_there() {
 
 #[test]
 fn check_names_an_inbox_of_another_group_and_one_that_can_not_be_written_to() {
-    const NOBODY: u32 = 65_534;
     const ADM: u32 = 4;
     let world = crate::inbox::inbox_of(in_a_folder(OfAFolder::Rights));
-    if !is_root(&world) {
-        assert!(std::env::var_os("CI").is_none(), "in CI root is wanted");
+    if !is_of_nobody(&world) {
         return;
     }
-    fs::create_dir(world.state()).unwrap();
-    mode(&world.state(), 0o700);
-    give(&world, NOBODY);
-    world.edit_config("[state]", &format!("[state]\nuser = \"{NOBODY}\""));
     let inbox = world.dir().join("inbox");
     for (owner, bits, code, words) in [
         (NOBODY, 0o3770, 0, Some("usermod -aG adm")),

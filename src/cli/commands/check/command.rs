@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use nix::unistd::{User, geteuid};
+use nix::unistd::geteuid;
 
 use super::earlier::EarlierRuns;
 use super::finding::{self, Finding, Verdict};
@@ -20,9 +20,10 @@ use crate::cli::backend::startup_failure::of_account;
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, OTHER_ACCOUNT_HINT, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Config, Job, Needs};
+use crate::config::{Config, Job};
 use crate::daemon::{StartError, client_for_command};
 use crate::fault::chain;
+use crate::history::user_of;
 use crate::mirror::{Elements, EntityRef, Locations};
 use crate::notify::{self, ChannelTest};
 use crate::push;
@@ -38,9 +39,7 @@ const STRANGE_MAX: usize = 10;
 const LOCATIONS: &str = "locations";
 
 pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exit, Failure> {
-    // As root still, where this is root: afterwards the secrets are held, and their files no more known.
-    let files = host.config(Needs::Jobs).map(|config| config.files()).unwrap_or_default();
-    let config = session::configuration(ui, host)?;
+    let (config, files) = session::configuration_and_files(ui, host)?;
     let jobs = config.jobs.len();
     let plural = if jobs == 1 { "" } else { "s" };
     let fits = format!("{jobs} job{plural}, mapping and permissions fit");
@@ -104,15 +103,20 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
 /// That the account of the daemon may not read a file, which root has read: a daemon that is this account from its start can't.
 fn unreadable(path: &Path) -> Option<Finding> {
     let is_denied = File::open(path).is_err_and(|error| error.kind() == io::ErrorKind::PermissionDenied);
-    let user = User::from_uid(geteuid()).ok().flatten().map_or_else(|| geteuid().to_string(), |user| user.name);
     is_denied.then(|| {
-        let shown = path.display();
+        let (shown, user) = (path.display(), own_name());
         let text = format!(
             "root may read {shown}, and the account {user} may not: under systemd, where the daemon is {user} from its start, it can't \
              start; `chown {user} {shown}`"
         );
         Finding::new("configuration", Verdict::Doubtful, text)
     })
+}
+
+/// The account of this process, as commands take it.
+fn own_name() -> String {
+    let number = geteuid().as_raw();
+    user_of(number).unwrap_or_else(|| number.to_string())
 }
 
 /// Whether what lies on this machine can be written: the state, or beside a database what may be lost.
@@ -136,10 +140,22 @@ fn inbox(job: &Job, earlier: &EarlierRuns) -> Vec<Finding> {
             let is_doubtful = before.is_none() && !folder.is_marked();
             let unmarked = "it has no processed/: no run has used it yet, or its share is not mounted".to_owned();
             let doubts = is_doubtful.then_some(unmarked).into_iter().chain(folder.open_to_others());
-            let closed = folder.closed_to_own_account();
-            let strange = if closed.is_none() { folder.strange_group() } else { None };
-            let closed = closed.map(|text| finding(Verdict::Wrong, text));
-            closed.into_iter().chain(doubts.chain(strange).map(|text| finding(Verdict::Doubtful, text))).collect()
+            let mut findings: Vec<Finding> = doubts.map(|text| finding(Verdict::Doubtful, text)).collect();
+            let (path, user) = (options.dir.display(), own_name());
+            if folder.is_closed_to_own_account() {
+                let text = format!(
+                    "the account {user} may not write to {path}: what is read there can't be filed, and no one gets a report; \
+                     `chown {user} {path}`"
+                );
+                findings.insert(0, finding(Verdict::Wrong, text));
+            } else if let Some(group) = folder.strange_group() {
+                let text = format!(
+                    "{path} is for the group {group}, and the account {user} is not in it: files that only that group may read are \
+                     refused, and it can't read the reports; `usermod -aG {group} {user}`, then start rosterd again"
+                );
+                findings.push(finding(Verdict::Doubtful, text));
+            }
+            findings
         }
     }
 }
