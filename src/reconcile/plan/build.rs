@@ -148,7 +148,7 @@ impl<'a> Inputs<'a> {
         }
         let complete = rows.read.clone().finish(rows.present.clone(), strays.doubts());
         let proves_absence = complete.is_ok() && job.mode != Mode::Changes;
-        let sees_all = proves_absence && self.is_whole() && !self.is_superseded();
+        let sees_all = proves_absence && self.judges_leavers();
         let presence = |key: &Key| match self.index.by_key(key.as_str()) {
             Some(at) if rows.present.has(at) => RowPresence::Seen,
             // A row says that they are gone.
@@ -166,7 +166,6 @@ impl<'a> Inputs<'a> {
     fn find_leavers(&self, attendance: &Attendance, classified: &Classified) -> Result<Leaving, Error> {
         let JobContext { context, job, .. } = self.part;
         let (store, index, rows) = (context.store, &self.index, &self.rows);
-        let mut leavers = Leavers::default();
         let (protection, set, now) = (protection(context)?, leaver_set(job), context.now_for_leavers());
         let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
         let pairs = PairsRead { begun: &begun, index, seen: &rows.present };
@@ -185,43 +184,78 @@ impl<'a> Inputs<'a> {
             set: &set,
             members: Memberships::of(context, job, self.part.mirrors, self.part.earlier, pairs),
         };
-        let judges = self.is_whole() && !self.is_superseded();
-        if judges {
-            detector.stated_leavers(&rows.left, &mut leavers)?;
-        }
-        if let Some(present) = attendance.complete.as_ref().ok().filter(|_| judges) {
-            detector.absent_leavers(present, &self.content(), &rows.left, &mut leavers)?;
-            let was_missed = |key: &Key| index.by_key(key.as_str()).is_some_and(|at| index.entry(at).gone);
-            if job.mode == Mode::Full && self.is_doubted() {
-                // No grace begins with a file that may be an old one.
-                leavers.waiting.clear();
-                leavers.missed.retain(|missed| was_missed(&missed.key));
-            }
-            if job.source.is_in_parts() && self.lag.changed {
-                // Who moved behind the reader is in none of the parts, and is found by the next read.
-                leavers.changes.retain(|change| rows.left.contains_key(&change.key) || was_missed(&change.key));
-            }
-        }
+        let mut leavers = self.detected(&detector, attendance)?;
         let (base, lately) = left_lately(context, job.mapping.target, &job.name, index)?;
         let matched = (classified.matched.len() as u64).saturating_sub(classified.rekeyed);
         let (base, known) = (Base { matched, ..base }, base.known + matched);
         let verdicts = &self.decisions.verdicts;
         let is_changed = self.has_other_mapping()? || self.has_other_place();
         let limit = missing_limit::judge(&detector, &leavers, known, is_changed, verdicts)?;
-        let shows_all = job.mode == Mode::Changes || (self.is_complete(attendance) && self.says_who_leaves());
-        let none_waits = limit.since_change.is_empty() && limit.held.is_none();
-        let place = match none_waits {
-            _ if !self.has_other_place() => Some(self.place.clone()),
-            true => shows_all.then(|| self.place.clone()),
-            false => Some(UNSETTLED.to_owned()),
-        };
+        let waits = !limit.since_change.is_empty() || limit.held.is_some();
+        let place = self.place_from_now_on(attendance, waits);
         if self.is_whole() && !self.is_complete(attendance) {
             detector.missed_before(&attendance.missed, &mut leavers)?;
         }
         missing_limit::let_stay(&mut leavers.missed, &limit.decided, verdicts);
         let missing = Missing::of(&leavers.missed, known, &detector, &limit);
+        let transfers = self.take_transfers(attendance, &detector, &mut leavers)?;
+        let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
+        let with_absent = match job.mode {
+            Mode::Full => begun.with_absent(store, &job.name, absent)?,
+            // A file of changes says of each pair by itself what ends.
+            Mode::Changes => leavers.ended.values().cloned().collect(),
+        };
+        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately, place })
+    }
+
+    /// Whether this run says who is gone: a narrowed one does not, nor one whose file another file follows.
+    fn judges_leavers(&self) -> bool {
+        self.is_whole() && !self.is_superseded()
+    }
+
+    /// Who is gone by a row of their own, and who is missing.
+    fn detected(&self, detector: &LeaverDetector<'_>, attendance: &Attendance) -> Result<Leavers, Error> {
+        let mut leavers = Leavers::default();
+        if !self.judges_leavers() {
+            return Ok(leavers);
+        }
+        let (job, left) = (self.job(), &self.rows.left);
+        detector.stated_leavers(left, &mut leavers)?;
+        let Ok(present) = &attendance.complete else { return Ok(leavers) };
+        detector.absent_leavers(present, &self.content(), left, &mut leavers)?;
+        let was_missed = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).gone);
+        if job.mode == Mode::Full && self.is_doubted() {
+            // No grace begins with a file that may be an old one.
+            leavers.waiting.clear();
+            leavers.missed.retain(|missed| was_missed(&missed.key));
+        }
+        if job.source.is_in_parts() && self.lag.changed {
+            // Who moved behind the reader is in none of the parts, and is found by the next read.
+            leavers.changes.retain(|change| left.contains_key(&change.key) || was_missed(&change.key));
+        }
+        Ok(leavers)
+    }
+
+    /// The place of the source that later runs compare theirs with; `waits` where a new one still has to be approved.
+    fn place_from_now_on(&self, attendance: &Attendance, waits: bool) -> Option<String> {
+        let shows_all = self.job().mode == Mode::Changes || (self.is_complete(attendance) && self.says_who_leaves());
+        match self.has_other_place() {
+            true if waits => Some(UNSETTLED.to_owned()),
+            true if !shows_all => None,
+            _ => Some(self.place.clone()),
+        }
+    }
+
+    /// Takes those out of `leavers` who may move to another job, and offers those to other jobs who are gone and stay.
+    fn take_transfers(
+        &self,
+        attendance: &Attendance,
+        detector: &LeaverDetector<'_>,
+        leavers: &mut Leavers,
+    ) -> Result<JobTransfers, Error> {
+        let JobContext { context, job, .. } = self.part;
         // No later file of changes says again who left: the job that they were offered to may have lost them.
-        if judges {
+        if self.judges_leavers() {
             for key in self.offered_before()? {
                 leavers.changes.extend(detector.fate(&key)?);
             }
@@ -233,20 +267,14 @@ impl<'a> Inputs<'a> {
         leavers.changes.retain(|change| !carried.iter().any(|carried| carried.key == change.key));
         // Of a job that removes people, only the protected stay.
         let may_stay = job.leavers.action != LeaverAction::Delete || !leavers.protected.is_empty();
-        if judges && attendance.complete.is_ok() && may_stay {
+        if attendance.complete.is_ok() && self.judges_leavers() && may_stay {
             let is_gone = |key: &Key| match job.leavers.action {
                 LeaverAction::Delete => leavers.protected.contains(key),
                 LeaverAction::Keep | LeaverAction::Update => !self.is_present(key),
             };
             transfers.offer_staying(context, job, self.mirror(), &is_gone)?;
         }
-        let absent = attendance.missed.iter().filter_map(|at| self.key(*at)).chain(rows.left.keys().cloned());
-        let with_absent = match job.mode {
-            Mode::Full => begun.with_absent(store, &job.name, absent)?,
-            // A file of changes says of each pair by itself what ends.
-            Mode::Changes => leavers.ended.values().cloned().collect(),
-        };
-        Ok(Leaving { leavers, transfers, begun, with_absent, limit, missing, base, lately, place })
+        Ok(transfers)
     }
 
     /// Whether the read proves who is absent, and its server can be believed.
@@ -300,13 +328,15 @@ impl<'a> Inputs<'a> {
     }
 
     /// What a run says of what it found in the state, and at the service.
-    fn notes_of_state(&self, protected: &ProtectedNames<'_>) -> Result<Vec<String>, Error> {
+    fn notes_of_state(&self, protected: &ProtectedNames<'_>, overtaken: &[(Key, bool)]) -> Result<Vec<String>, Error> {
         let name = &self.job().name;
         let taken_back = notes::taken_back_note(held::taking_back(self.store(), name)?, name);
         let unprotected = notes::unprotected_note(&protected.unknown);
         let renamed = notes::renamed_note(&protected.former);
         let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&self.not_removed()?)];
-        Ok([taken_back, unprotected, renamed].into_iter().chain(of_service).flatten().collect())
+        let overtaken = notes::overtaken_note(overtaken.iter().filter(|(_, begins)| *begins).count());
+        let of_state = [taken_back, unprotected, renamed];
+        Ok(of_state.into_iter().chain(of_service).flatten().chain(overtaken).collect())
     }
 
     /// What files of changes kept for later and a list of everyone does not say, too; and whether it was to count from a later day on.
@@ -348,10 +378,11 @@ impl<'a> Inputs<'a> {
         let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
         let always = self.always(&classified);
         let protected = self.protected()?;
-        let of_state = self.notes_of_state(&protected)?;
         let there = self.there(!attendance.sees_all)?;
         let mode = self.job().mode;
         let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
+        let of_state = self.notes_of_state(&protected, &overtaken)?;
+        let of_rows = notes_of_rows(&classified);
         let void = self.void_takeovers()?;
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
@@ -363,10 +394,7 @@ impl<'a> Inputs<'a> {
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
-        let notes = notes.chain(notes::note(&classified.drift)).chain(notes::lent_notes(&classified.lent));
-        let begun = overtaken.iter().filter(|(_, begins)| *begins).count();
-        let of_state = of_state.into_iter().chain(notes::overtaken_note(begun));
-        let notes = notes.chain(notes::photos_note(&classified.photos_left)).chain(of_state).collect();
+        let notes = notes.chain(of_rows).chain(of_state).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
@@ -411,6 +439,14 @@ impl<'a> Inputs<'a> {
         };
         Ok(PartDraft { changes, rest, base, updated, results })
     }
+}
+
+/// Who was edited at the service, which organizations stay as another job has them, and whose photo stays.
+fn notes_of_rows(classified: &Classified) -> Vec<String> {
+    let lent = notes::lent_notes(&classified.lent);
+    let photos = notes::photos_note(&classified.photos_left);
+    let drift = notes::drift_note(&classified.drift);
+    drift.into_iter().chain(lent).chain(photos).collect()
 }
 
 /// The rows of which it is not sure who they are. Who was approved to be the same person is doubted no more.

@@ -10,7 +10,7 @@ use crate::text::counted;
 const NAMED_MAX: usize = 5;
 
 /// Who was edited at the service, and in which fields; never to what (law 11).
-pub(crate) fn note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
+pub(crate) fn drift_note(drift: &BTreeMap<Key, Vec<String>>) -> Option<String> {
     let who = counted(drift.len(), "person was", "people were");
     let named = with_fields(drift);
     let note = format!("on_drift: {who} edited at the service ({named}), which stays until the source changes");
@@ -136,10 +136,10 @@ mod tests {
                 .map(|number| (key(number), vec!["name".to_owned(), "title".to_owned()]))
                 .collect::<BTreeMap<_, _>>()
         };
-        assert_eq!(note(&drift(0)), None);
+        assert_eq!(drift_note(&drift(0)), None);
         let one = "on_drift: 1 person was edited at the service (0: name, title), which stays until the source changes";
-        assert_eq!(reveal(&note(&drift(1)).unwrap()), one);
-        let many = note(&drift(7)).unwrap();
+        assert_eq!(reveal(&drift_note(&drift(1)).unwrap()), one);
+        let many = drift_note(&drift(7)).unwrap();
         let many = reveal(&many);
         assert!(many.contains("7 people were") && many.contains("4: name, title; and 2 more)"), "{many}");
     }
