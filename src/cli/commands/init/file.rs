@@ -2,50 +2,12 @@
 
 use std::path::Path;
 
+use super::columns::{Columns, NAMES};
 use super::common::{HEAD, TAIL, printable, quoted, time_zone};
 use crate::cli::args::InitArgs;
 use crate::cli::ui::{Exit, Failure, Ui};
 use crate::source::csv::{self, Probe, delimiter_name};
 use crate::source::snake;
-
-/// Fields with the names that columns for them have, in the form of a template's variable; the first that is there wins.
-const NAMES: &[(&str, &[&str])] = &[
-    (
-        "employee_id",
-        &[
-            "employee_id",
-            "employee_no",
-            "employee_number",
-            "employee_code",
-            "staff_id",
-            "staff_no",
-            "staff_number",
-            "personnel_number",
-            "personnel_no",
-            "payroll_number",
-            "payroll_no",
-            "person_id",
-            "emp_id",
-            "emp_no",
-            "worker_id",
-            "personalnummer",
-            "number",
-            "no",
-            "id",
-        ],
-    ),
-    ("email", &["email", "e_mail", "email_address", "e_mail_address", "work_email", "mail", "business_email"]),
-    ("title", &["job_title", "title", "position", "position_title", "role"]),
-    ("altname", &["preferred_name", "known_as", "altname", "nickname"]),
-    ("phone", &["phone", "work_phone", "telephone", "phone_number", "business_phone", "tel"]),
-    ("mobile", &["mobile", "mobile_phone", "cell", "cell_phone", "mobile_number"]),
-    ("ice", &["ice", "emergency_contact", "emergency_phone", "emergency_contact_number"]),
-    ("location", &["location", "site", "office", "work_location", "home_location", "building"]),
-];
-
-const FULL_NAME: &[&str] = &["full_name", "name", "display_name", "employee_name"];
-const FIRST_NAME: &[&str] = &["first_name", "given_name", "forename", "firstname", "vorname"];
-const LAST_NAME: &[&str] = &["last_name", "surname", "family_name", "lastname", "nachname"];
 
 /// Where a table comes from.
 pub(super) struct Origin {
@@ -188,48 +150,6 @@ fn configuration(origin: &Origin, probe: &Probe) -> String {
     text
 }
 
-/// The columns of a file by the names that templates know them under.
-struct Columns<'a> {
-    all: Vec<(&'a str, String)>,
-}
-
-impl<'a> Columns<'a> {
-    fn new(columns: &'a [String]) -> Self {
-        Self { all: columns.iter().map(|column| (column.as_str(), snake(column))).collect() }
-    }
-
-    /// The template that shows a column: by its plain name where that is one, else as it is in the file.
-    fn template(&self, name: &str) -> Option<String> {
-        let hits: Vec<&str> = self.all.iter().filter(|(_, known)| known == name).map(|(column, _)| *column).collect();
-        match hits.as_slice() {
-            [] => None,
-            [_] if name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') => Some(name.to_owned()),
-            [column, ..] => Some(format!("source[{column:?}]")),
-        }
-    }
-
-    fn first(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.template(name)).map(|name| format!("{{{{ {name} }}}}"))
-    }
-
-    fn name(&self) -> Option<String> {
-        if let (Some(first), Some(last)) = (self.first(FIRST_NAME), self.first(LAST_NAME)) {
-            return Some(format!("{first} {last}"));
-        }
-        self.first(FULL_NAME)
-    }
-
-    fn unused<'b>(&self, templates: impl Iterator<Item = &'b str>) -> Vec<&'a str> {
-        let templates: Vec<&str> = templates.collect();
-        let used = |column: &str, name: &str| {
-            let plain = format!(" {name} ");
-            let verbatim = format!("source[{column:?}]");
-            templates.iter().any(|template| template.contains(&plain) || template.contains(&verbatim))
-        };
-        self.all.iter().filter(|(column, name)| !used(column, name)).map(|(column, _)| *column).collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -257,6 +177,28 @@ mod tests {
             "writes = \"approve\"",
         ] {
             assert!(text.contains(line), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn names_are_put_together_as_the_language_of_the_header_has_them() {
+        for (header, name, rest) in [
+            ("First,Last,Email", "{{ first }} {{ last }}", "email = \"{{ email }}\""),
+            ("Personalnummer,Name,Vorname", "{{ vorname }} {{ name }}", "employee_id = \"{{ personalnummer }}\""),
+            ("Nachname,Vorname,Standort", "{{ vorname }} {{ nachname }}", "location = \"{{ standort }}\""),
+            ("Nom,Prenom,Courriel", "{{ prenom }} {{ nom }}", "email = \"{{ courriel }}\""),
+            ("Matricule,Nom", "{{ nom }}", "employee_id = \"{{ matricule }}\""),
+            ("Nombre,Apellidos,Correo", "{{ nombre }} {{ apellidos }}", "email = \"{{ correo }}\""),
+            ("Nr,Naam,Functie", "{{ naam }}", "title = \"{{ functie }}\""),
+            (
+                "Voornaam,Tussenvoegsel,Achternaam,Mobiel",
+                "{{ [ voornaam , tussenvoegsel , achternaam ] | join(' ') | squeeze }}",
+                "mobile = \"{{ mobiel }}\"",
+            ),
+        ] {
+            let text = made(header);
+            assert!(text.contains(&format!("\nname = {}\n", quoted(name))), "{header}: {text}");
+            assert!(text.contains(rest) && !text.contains("not used"), "{header}: {text}");
         }
     }
 

@@ -1,5 +1,6 @@
 //! `rosterd init`: a first configuration, from what a file, a web server or a directory shows, or for a tenant.
 
+mod columns;
 mod common;
 mod directory;
 mod file;
