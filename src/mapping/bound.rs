@@ -75,6 +75,11 @@ impl Reading {
         Self { mapped, marks, early: None, later: None, due: None, past: None, bad_values, member: None }
     }
 
+    /// A row that says nothing of the one whose key it has: they are not to be made by it, and not gone either.
+    fn says_nothing(key: Option<Key>) -> Self {
+        Self { early: key, ..Self::plain(Mapped::Dropped) }
+    }
+
     /// Whose row it is, where that could be read.
     pub fn key(&self) -> Option<&Key> {
         match &self.mapped {
@@ -188,6 +193,7 @@ impl<'m> Bound<'m> {
         };
         let key = self.key(&seen);
         let mapped = match (included, key) {
+            (Err(_), key) if self.is_of_persons_row() => return Reading::says_nothing(key.ok()),
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) if !self.names_leavers => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
@@ -196,16 +202,26 @@ impl<'m> Bound<'m> {
                 let mapped = reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason);
                 return Reading { member, ..Reading::plain(mapped) };
             }
+            (Ok(true), Ok(key)) if row.fault().is_some() && self.is_of_persons_row() => {
+                return Reading::says_nothing(Some(key));
+            }
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
                 reject(row, Some(key), place, None, reason.clone())
             }
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
                 Ok(marked) => return self.on(today, &seen, key, marked),
+                Err(_) if self.is_of_persons_row() => return Reading::says_nothing(Some(key)),
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), self.mark(mark), reason),
             },
         };
         Reading::plain(mapped)
+    }
+
+    /// Whether it reads the organizations of people. What is wrong with their rows is said with the people: it says nothing of an
+    /// organization, which stands in other rows too.
+    fn is_of_persons_row(&self) -> bool {
+        self.prefix == Target::ORGANIZATION_PREFIX
     }
 
     /// The digest of a row in this read. A row that lacks what a lookup says is not the same as one to which it says nothing.
@@ -269,7 +285,7 @@ impl<'m> Bound<'m> {
     /// The key of a row; else which setting gives none, and why.
     fn key(&self, seen: &RowView<'_>) -> Result<Key, (&'static str, RowDefect)> {
         const ORGANIZATION: &str = "org_key";
-        let own = if self.prefix == Target::ORGANIZATION_PREFIX { ORGANIZATION } else { "key" };
+        let own = if self.is_of_persons_row() { ORGANIZATION } else { "key" };
         let key = self.half(seen, &self.key).map_err(|reason| (own, reason))?;
         let Some(joined) = &self.joined else { return Ok(key) };
         // A half that is missing says nothing about whose row it is.

@@ -281,7 +281,8 @@ fn turn_over(
             }
             Verdict::Rejected(wish) => {
                 is_wanted = true;
-                ("approved", Decided { verdict: Verdict::Approved(wish), question: None, copies, ..decided })
+                let (verdict, question, of_older_file) = (Verdict::Approved(wish), None, false);
+                ("approved", Decided { verdict, question, copies, of_older_file, ..decided })
             }
         };
         write_down(&audit, at, decision, (&part, &key))?;
@@ -340,7 +341,9 @@ fn decide_part(
             let id = change.change.as_ref().and_then(|wish| wish.id);
             let due = change.marks.due;
             let part_of = change.part_of.clone();
-            let decided = Decided { verdict, seen, doubt, id, is_answer, copies, due, question, part_of };
+            let of_older_file = is_rejected && change.reason.is_of_older_file();
+            let decided =
+                Decided { verdict, seen, doubt, id, is_answer, copies, of_older_file, due, question, part_of };
             queue::DECISIONS.put(&mut batch, job, key, &decided);
         }
         match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {

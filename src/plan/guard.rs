@@ -48,6 +48,9 @@ pub struct Decided {
     /// How many copies of the state had been laid back by then: an approval in a later copy is one of another time.
     #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
+    /// Whether it was rejected as what a file says that seems to be an older one: what a later file says was not rejected.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_older_file: bool,
     /// From which day on the row says nothing any more that was decided on, where it named a last day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub due: Option<Day>,
@@ -83,6 +86,7 @@ impl Decided {
             id: None,
             is_answer: false,
             copies: 0,
+            of_older_file: false,
             due: None,
             part_of: None,
             question: None,

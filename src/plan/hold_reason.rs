@@ -264,6 +264,11 @@ impl HoldReason {
         self.has(&|one| matches!(one, Self::SameName { .. } | Self::SameEmail { .. }))
     }
 
+    /// Whether the record waits, among other things, for its file seems to be an older one.
+    pub fn is_of_older_file(&self) -> bool {
+        self.has(&|one| matches!(one, Self::OlderExport(_)))
+    }
+
     /// Whether a reason, or one of those that it is made of, is such a one.
     fn has(&self, is_such: &dyn Fn(&Self) -> bool) -> bool {
         match self {

@@ -14,12 +14,15 @@ use crate::record::{Field, Key};
 use crate::store::Store;
 
 /// What people decided of a job.
+#[derive(Default)]
 pub(crate) struct Decisions {
     /// What counts.
     pub(crate) verdicts: BTreeMap<Key, Verdict>,
     /// Those who changed at the service since the change was shown that a person approved, with what they are now; and those
     /// that an older state knows as approved.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
+    /// Those whose record was rejected in an older file, and is that of another file now.
+    pub(crate) void: BTreeSet<Key>,
     /// Those whose verdict does not say who their record is.
     pub(crate) unasked: BTreeSet<Key>,
 }
@@ -32,7 +35,8 @@ pub(crate) fn decided(
     (store, copies): (&Store, u64),
     narrow: &KeyFilter,
 ) -> Result<Decisions, Error> {
-    let mut in_force = Decisions { verdicts: BTreeMap::new(), outdated: BTreeMap::new(), unasked: BTreeSet::new() };
+    let mut in_force = Decisions::default();
+    let is_older = job.inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some());
     for (key, decided) in held::decisions(store, &job.name)? {
         if let Verdict::Approved(wish) = decided.verdict
             && decided.copies != copies
@@ -49,6 +53,10 @@ pub(crate) fn decided(
                 }
                 continue;
             }
+        }
+        if decided.of_older_file && !is_older && narrow.has(&key) {
+            in_force.void.insert(key);
+            continue;
         }
         in_force.unasked.extend((!decided.is_answer).then(|| key.clone()));
         in_force.verdicts.insert(key, decided.verdict);

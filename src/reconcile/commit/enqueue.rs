@@ -409,6 +409,9 @@ impl Commit<'_> {
 
     fn prune_decisions(&self, batch: &mut Batch) {
         let updates = &self.plan.updates;
+        for key in &updates.void {
+            queue::DECISIONS.remove(batch, &self.job.name, key);
+        }
         let held = self.plan.held.iter().filter_map(|held| held.change.as_ref());
         let planned = self.plan.go.iter().chain(held).chain(&self.plan.dropped);
         let decided = planned.filter(|change| updates.verdicts.contains_key(&change.key));

@@ -46,6 +46,9 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
         Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
         _ => lines(report, known),
     };
+    // A person rejected what a row says: it is not done.
+    let is_left = lines.iter().any(|line| line.outcome == RowOutcome::Dropped);
+    let verdict = if verdict == Verdict::Used && is_left { Verdict::Partly } else { verdict };
     let language = hr_report.language;
     let has = |kind: ReasonKind| report.reasons.iter().any(|reason| reason.kind == kind);
     // A read that proves no one absent says nothing new of those who were missing before.

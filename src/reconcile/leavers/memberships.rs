@@ -73,19 +73,18 @@ pub(crate) enum Standing {
 }
 
 impl<'a> Memberships<'a> {
-    /// Of the members of `part`, where that is the memberships of a job.
+    /// Of the members of `part`, where that is the memberships of a job; `own` is the part of its people.
     pub(crate) fn of(
         context: &Context<'a>,
         part: &Job,
         mirrors: &'a Mirrors,
-        earlier: &'a [PartDraft],
+        own: Option<&'a PartDraft>,
         pairs: PairsRead<'a>,
     ) -> Option<Self> {
         if part.mapping.target != Target::Membership {
             return None;
         }
         let whole = part.name.root();
-        let own = earlier.iter().find(|part| *part.job() == whole);
         let action = context.config.part(&whole).map(|job| job.leavers.action);
         Some(Self {
             are_removed: action == Some(LeaverAction::Delete),

@@ -122,7 +122,7 @@ impl JobPlan {
 
     /// Whether nothing is taken from the source.
     pub(crate) fn is_nothing_taken(&self) -> bool {
-        self.blocked.iter().any(|block| matches!(block, Block::TooFewRecords { .. }))
+        self.blocked.iter().any(Block::is_nothing_taken)
     }
 
     /// Whether the job is paused.
@@ -171,6 +171,11 @@ pub enum Block {
 }
 
 impl Block {
+    /// Whether it is that nothing is taken from the source.
+    pub(crate) fn is_nothing_taken(&self) -> bool {
+        matches!(self, Self::TooFewRecords { .. })
+    }
+
     /// The same as a reason of a run.
     pub(crate) fn reason(&self) -> Reason {
         let kind = match self {

@@ -38,9 +38,15 @@ pub(crate) struct PartResults {
 
 impl PartDraft {
     /// The draft of a plan without a change.
-    pub(crate) fn without_changes(rest: JobPlan) -> Self {
+    pub(crate) fn without_changes(rest: JobPlan, doubts: DoubtfulRows) -> Self {
         let (changes, base) = (Guarded::default(), Base::default());
-        Self { changes, rest, base, updated: BTreeSet::new(), results: PartResults::default() }
+        Self {
+            changes,
+            rest,
+            base,
+            updated: BTreeSet::new(),
+            results: PartResults { doubts, ..PartResults::default() },
+        }
     }
 
     pub(crate) fn job(&self) -> &JobName {

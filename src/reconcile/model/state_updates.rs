@@ -73,6 +73,8 @@ pub(crate) struct StateUpdates {
     /// Those who changed at the service since a person approved what is done to them, with what they are now: the approval
     /// is void.
     pub(crate) outdated: BTreeMap<Key, Outdated>,
+    /// Those with a decision that counts no more.
+    pub(crate) void: BTreeSet<Key>,
     /// Whether the run judged everybody, so that what it does not mention is not wanted.
     pub(crate) judged_all: bool,
     /// What files of changes said that counts from a later day on, and whose of that counts no more.

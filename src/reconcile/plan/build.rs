@@ -72,11 +72,13 @@ pub(crate) fn finish_plan(
 /// found to need nothing.
 pub(crate) fn draft_plan(part: JobContext<'_>, remember: &mut Remember<'_>) -> Result<PartDraft, Error> {
     let inputs = Inputs::read(part)?;
-    if let Some(block) = inputs.of_another_target()?.or_else(|| inputs.too_few_records()) {
+    let block = inputs.of_another_target()?.or_else(|| inputs.too_few_records());
+    if let Some(block) = block.or_else(|| inputs.nothing_taken_of_people()) {
         let there = inputs.there(true)?;
         let plan = inputs.into_plan(BTreeSet::new())?;
         let updates = StateUpdates { there, ..plan.updates };
-        return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], updates, ..plan }));
+        let doubts = doubts(BTreeMap::new(), &[], &plan.rejected);
+        return Ok(PartDraft::without_changes(JobPlan { blocked: vec![block], updates, ..plan }, doubts));
     }
     let (attendance, mut classified) = inputs.correlate(remember)?;
     let mut leaving = inputs.find_leavers(&attendance, &classified)?;
@@ -112,7 +114,7 @@ impl<'a> Inputs<'a> {
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
         let undone = held::undone(self.store(), &job.name)?;
         let unsure = |_: &Key| RowPresence::Unknown;
-        let own = self.part.earlier.iter().find(|part| *part.job() == job.name.root());
+        let own = self.part.people();
         let is_of_members = job.mapping.target == Target::Membership;
         let organizations =
             self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization);
@@ -182,7 +184,7 @@ impl<'a> Inputs<'a> {
             taken: &self.taken()?,
             protection: &protection,
             set: &set,
-            members: Memberships::of(context, job, self.part.mirrors, self.part.earlier, pairs),
+            members: Memberships::of(context, job, self.part.mirrors, self.part.people(), pairs),
         };
         let mut leavers = self.detected(&detector, attendance)?;
         let (base, lately) = left_lately(context, job.mapping.target, &job.name, index)?;

@@ -46,6 +46,13 @@ pub(crate) struct JobContext<'a> {
     pub(crate) looks_ahead: bool,
 }
 
+impl<'a> JobContext<'a> {
+    /// The part of the people, where it comes before this one.
+    pub(crate) fn people(&self) -> Option<&'a PartDraft> {
+        self.earlier.iter().find(|part| *part.job() == self.job.name.root())
+    }
+}
+
 /// The state of a part of a job, and the rows of its source.
 pub(super) struct Inputs<'a> {
     pub(super) part: JobContext<'a>,
@@ -92,7 +99,7 @@ impl<'a> Inputs<'a> {
         };
         rows.left.retain(|key, _| !joined.contains(key));
         if job.mapping.target == Target::Membership && job.mode == Mode::Changes {
-            let own = part.earlier.iter().find(|part| *part.job() == job.name.root());
+            let own = part.people();
             // What the service lacks may be there another time.
             let is_for_good = |own: &PartDraft, key: &Key| {
                 let updates = &own.rest.updates;
@@ -191,6 +198,12 @@ impl<'a> Inputs<'a> {
         let early = self.rows.early_keys().count() as u64;
         let (records, least) = (self.records() + left + early, self.job().limits.min_records);
         (self.is_whole() && records < least).then_some(Block::TooFewRecords { records, least })
+    }
+
+    /// Why nothing is taken of memberships: nothing is taken of the rows of the people who have them.
+    pub(super) fn nothing_taken_of_people(&self) -> Option<Block> {
+        let blocks = self.part.people().into_iter().flat_map(|people| &people.rest.blocked);
+        blocks.cloned().find(Block::is_nothing_taken)
     }
 
     /// Whether the read has a row of a known key.
@@ -377,6 +390,7 @@ impl<'a> Inputs<'a> {
                 digests: Digests::of(self.rows.candidates, filter, always),
                 verdicts: self.decisions.verdicts,
                 outdated: self.decisions.outdated,
+                void: self.decisions.void,
                 unknown,
                 later: self.rows.later.begun,
                 later_ended: self.rows.later.ended,

@@ -2,7 +2,6 @@
 
 use crate::hr_report::FileNote;
 use std::cmp::Reverse;
-use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::config::Job;
@@ -13,7 +12,7 @@ use crate::reconcile::model::job_plan::{JobPlan, RowCounts};
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
-use crate::text::counted;
+use crate::text::{counted, some_of};
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
 pub(crate) struct Part {
@@ -69,6 +68,9 @@ pub struct Report {
     /// Whether it was for some records only: then it says nothing of the job as a whole.
     pub is_narrow: bool,
 }
+
+/// How many people a note names; the rest is counted.
+const NAMED_MAX: usize = 3;
 
 /// What happened to each row of a dropped file.
 #[derive(Clone, Debug, Default)]
@@ -195,6 +197,7 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         if many {
             report.by_target.insert(plan.target, counts);
         }
+        notes.extend(left_out_note(&plan, job));
         if is_own {
             // Who was removed just now is not missing any more.
             let removed: BTreeSet<&Key> =
@@ -229,6 +232,19 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.reasons.extend(because_of_values(report.bad_values.len()));
     report.reasons.extend(notes.into_iter().map(Reason::from));
     report
+}
+
+/// Who of the source is not at the service, since a person said so.
+fn left_out_note(plan: &JobPlan, job: &Job) -> Option<String> {
+    let keys = plan.dropped.iter().filter(|change| change.action == Action::Create).map(|change| &change.key);
+    let keys: Vec<&Key> = keys.collect();
+    let names = some_of(keys.iter().map(|key| format!("key {key}")), NAMED_MAX);
+    let (many, what, name) = (keys.len(), plan.target.plural(), &job.name);
+    let note = format!(
+        "rejected before, so not at the service though the source has them: {many} {what} ({names}); `rosterd approve {name} KEY` \
+         makes one after all"
+    );
+    (many > 0).then_some(note)
 }
 
 /// The reason that values which can't be used are.
@@ -287,6 +303,23 @@ fn status(parts: &[Part], reasons: &[Reason]) -> Status {
     }
 }
 
+/// Why the read proves no one absent. What is wrong with the people's rows keeps the memberships, too; what is wrong with those of
+/// memberships keeps no one. Organizations end in no case.
+fn incomplete(parts: &[Part]) -> Vec<Reason> {
+    let of = |of_part: Option<Target>| {
+        let parts = parts.iter().filter(move |part| part.plan.job.part_of() == of_part);
+        parts.flat_map(|part| &part.plan.incomplete).collect::<BTreeSet<&String>>()
+    };
+    let own = of(None);
+    let people = own
+        .iter()
+        .map(|why| ReasonKind::Incomplete.because(format!("incomplete read, so no one leaves by absence: {why}")));
+    let memberships = of(Some(Target::Membership)).into_iter().filter(|why| !own.contains(why));
+    let memberships = memberships
+        .map(|why| format!("incomplete read of memberships, so none of the memberships ends by absence: {why}").into());
+    people.chain(memberships).collect()
+}
+
 /// What can't be used. One row may be useless to several parts for one reason, and is reported once.
 fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
     let mut told: BTreeSet<(Option<u64>, &RowDefect)> = BTreeSet::new();
@@ -320,23 +353,7 @@ fn reasons(parts: &[Part]) -> Vec<Reason> {
     let held = held_by(parts);
     let held = some(held.iter().map(String::as_str));
     reasons.extend(held.into_iter().map(|text| ReasonKind::Held.because(text)));
-    // What is wrong with the people's rows keeps all of them; what is wrong with another part keeps that part.
-    let mut incomplete = BTreeMap::new();
-    for part in parts.iter().rev() {
-        for reason in &part.plan.incomplete {
-            let kept = match part.plan.job.part_of() {
-                None => "incomplete read, so no one leaves by absence".to_owned(),
-                Some(target) => format!("incomplete read of {0}, so none of the {0} ends by absence", target.plural()),
-            };
-            match incomplete.entry(reason) {
-                Entry::Occupied(mut known) if part.plan.job.part_of().is_none() => _ = known.insert(kept),
-                Entry::Occupied(_) => {}
-                Entry::Vacant(new) => _ = new.insert(kept),
-            }
-        }
-    }
-    let incomplete = incomplete.into_iter().map(|(reason, kept)| format!("{kept}: {reason}"));
-    reasons.extend(incomplete.map(|text| ReasonKind::Incomplete.because(text)));
+    reasons.extend(incomplete(parts));
     let doubts: BTreeSet<&String> = parts.iter().filter_map(|part| part.plan.doubt.as_ref()).collect();
     reasons.extend(doubts.into_iter().cloned().map(Reason::from));
     let lost: BTreeSet<&String> = parts.iter().flat_map(|part| &part.plan.lost).collect();

@@ -40,6 +40,26 @@ fn what_is_approved_of_memberships_is_sent_though_no_file_waits() {
 }
 
 #[test]
+fn law_8_a_row_whose_day_cannot_be_read_is_reported_by_its_person_and_keeps_no_one_else() {
+    let world = with_inbox("active_until = \"{{ trade }}\"\n", "", REMOVING);
+    let day = |person: usize, day: &str| row(person, 1, day);
+    let text = (1..7).fold(HEADER.to_owned(), |text, person| text + &day(person, "2099-01-01"));
+    inbox(&world, "1.csv", &text);
+    world.sync().expect(0);
+    inbox(
+        &world,
+        "2.csv",
+        &text.replace(&day(1, "2099-01-01"), "").replace(&day(4, "2099-01-01"), &day(4, "2099-02-30")),
+    );
+    let ran = world.sync();
+    let expected: Vec<_> = (2..7).map(|person| pair(person, 1)).collect();
+    assert_eq!((pairs(&world), all(&world, "sp.member").len()), (expected, 5), "{ran:?}");
+    let job = ran.job();
+    let rejected = json!([{"line": 4, "key": "C00004", "field": "active_until", "reason": "there is no such day"}]);
+    assert_eq!((&job["complete"], &job["rejected_rows"]), (&json!(true), &rejected), "{ran:?}");
+}
+
+#[test]
 fn law_1_a_row_that_ends_one_of_several_memberships_removes_no_one() {
     let include = "include = \"{{ trade != 'gone' }}\"\n";
     for mode in ["changes", "full"] {

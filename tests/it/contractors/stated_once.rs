@@ -273,6 +273,25 @@ mod halves {
     }
 
     #[test]
+    fn law_8_no_one_leaves_by_the_day_of_a_row_that_is_not_used() {
+        for row in [
+            "C1,,ana@x.com,Bolt,,,2027-03-12",
+            "C1,,ana@x.com,Bolt,,,2027-03-05",
+            "C1,Ana Lee,ana@x.com,Bolt,,,2027-03-12\nC1,Ana Leeds,ana@x.com,Bolt,,,2027-03-15",
+            "C1,,ana@x.com,Bolt,,,2027-03-12\nC2,Con 2,c2@x.com,Acme,,,",
+        ] {
+            let mut site = Site::new(&["Bolt,,,2027-03-05"]);
+            site.reads(&format!("{row}\n"));
+            for days in [5, 9, 9] {
+                site.after(days);
+                site.expect(Some(&["Bolt"]), &format!("{row}: {days} days later"));
+            }
+            site.arrives("Bolt,,,2027-03-10");
+            site.expect(None, row);
+        }
+    }
+
+    #[test]
     fn whose_first_day_is_taken_back_or_put_off_on_that_day_does_not_come() {
         let mut site = Site::new(&["Bolt,,2027-03-03,"]);
         site.clock.advance(SignedDuration::from_hours(48));

@@ -78,6 +78,43 @@ fn fault_94_the_same_file_again_is_skipped_and_an_older_one_is_held() {
 }
 
 #[test]
+fn law_1_who_was_rejected_in_an_older_file_comes_with_a_later_one() {
+    for mode in ["full", "changes"] {
+        let world = world(&format!("mode = \"{mode}\"\n"), "");
+        let inbox = Inbox(&world);
+        inbox.drop("staff-2027-01-04.csv", people(1..19));
+        world.sync().expect(0);
+        inbox.drop("staff-2026-01-05.csv", people(19..21));
+        assert_eq!(world.sync().expect(4).job()["held"], 2, "{mode}");
+        world.run(&["reject", "staff"]).expect(0);
+        let rejected = world.sync().expect(0);
+        assert_eq!((rejected.writes(), rejected.job()["held"].as_u64()), ((0, 0, 0), Some(0)), "{mode}: {rejected:?}");
+        inbox.drop("staff-2027-01-06.csv", people(if mode == "full" { 1..21 } else { 19..21 }));
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), world.staff().len()), ((2, 0, 0), 20), "{mode}: {ran:?}");
+    }
+}
+
+#[test]
+fn who_is_not_at_the_service_since_they_were_rejected_is_named_in_each_run() {
+    let world = world("", "[job.guard]\nmax_creates = 3\n");
+    let inbox = Inbox(&world);
+    inbox.drop("a.csv", people(1..4));
+    world.sync().expect(0);
+    inbox.drop("b.csv", people(1..9));
+    world.sync().expect(4);
+    world.run(&["reject", "staff"]).expect(0);
+    for (name, title) in [("c.csv", "Baker"), ("d.csv", "Boss")] {
+        inbox.drop(name, people(1..9).replacen("Clerk", title, 1));
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.writes(), (0, 1, 0), "{ran:?}");
+        reason_has(&ran, "key P00004, key P00005, key P00006 and 2 more");
+    }
+    world.run(&["approve", "staff", "P00004"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}
+
+#[test]
 fn fault_94_with_order_modified_an_earlier_time_is_an_older_export() {
     let world = world("order = \"modified\"\n", "");
     let inbox = Inbox(&world);
