@@ -25,6 +25,16 @@ impl Key {
         (!text.is_empty()).then(|| Self(text.to_smolstr()))
     }
 
+    /// Whether it is a UUID, as a directory gives one to each entry: it means the same person in every job.
+    pub fn is_universal(&self) -> bool {
+        const DASHES: [usize; 4] = [8, 13, 18, 23];
+        let is_right = |(at, byte): (usize, u8)| match DASHES.contains(&at) {
+            true => byte == b'-',
+            false => byte.is_ascii_hexdigit(),
+        };
+        self.0.len() == 36 && self.0.bytes().enumerate().all(is_right)
+    }
+
     /// The separator between the two keys of a membership.
     const SEPARATOR: &'static str = " @ ";
 

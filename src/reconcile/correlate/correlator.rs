@@ -26,6 +26,8 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) rules: Rules<'a>,
     /// The jobs of the configuration: an entity of another job counts as free.
     pub(crate) jobs: &'a [JobName],
+    /// The others among them that keep people of the same kind.
+    pub(crate) alike: &'a [JobName],
     pub(crate) store: &'a Store,
     pub(crate) mirror: &'a Mirror,
     /// What the job knows.
@@ -53,6 +55,10 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) now: Timestamp,
 }
 
+fn place(field: usize) -> u32 {
+    u32::try_from(field).expect("they are few")
+}
+
 /// What a read says of a key that the job knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RowPresence {
@@ -70,11 +76,14 @@ pub(crate) const READ_AHEAD: usize = 1000;
 /// The field that several people may share, and that alone does not hand an entity from one key to another (law 6).
 const SHARED: &str = "email";
 
+/// What a candidate is found by whose key means its person in every job.
+const KEY: &str = "key";
+
 /// Which entities the candidates that have none lay claim to.
 #[derive(Default)]
 pub(crate) struct Correlator {
-    /// Of the candidates that one entity fits, in order of their positions: the field, by its place in `match_on`, and the
-    /// entity. A first run over people who are there has one for everybody.
+    /// Of the candidates that one entity fits, in order of their positions: the field, by its place in `match_on` (behind its end
+    /// where it is the key), and the entity. A first run over people who are there has one for everybody.
     one: Vec<(usize, u32, RemoteId)>,
     /// The same as entity and position, in order.
     by_entity: Vec<(RemoteId, usize)>,
@@ -116,7 +125,18 @@ impl Correlator {
         let matcher = matcher.finish();
         let mut new: Vec<Vec<(u64, usize)>> = vec![Vec::new(); match_on.len()];
         for at in unknown {
-            claims.claim(at, &context.marks(&candidates[at])?, &matcher, &mut new);
+            let marks = context.marks(&candidates[at])?;
+            match matcher.find_by(marks.iter().copied()) {
+                Match::None => match context.of_another_job(&candidates[at].key)? {
+                    Some(id) => claims.one.push((at, place(match_on.len()), id)),
+                    None => claims.claim_nothing(at, &marks, &matcher, &mut new),
+                },
+                Match::One { by, id } => {
+                    let field = match_on.iter().position(|field| *field == by).expect("it is one of them");
+                    claims.one.push((at, place(field), id));
+                }
+                Match::Many { by, ids } => _ = claims.many.insert(at, (by, ids)),
+            }
         }
         for (field, marks) in match_on.iter().zip(new) {
             claims.pair_off(field, marks);
@@ -179,26 +199,15 @@ impl Correlator {
         claims.map(|(_, other)| *other).find(|other| *other != at)
     }
 
-    fn claim(&mut self, at: usize, marks: &[Option<u64>], matcher: &Matcher, new: &mut [Vec<(u64, usize)>]) {
-        match matcher.find_by(marks.iter().copied()) {
-            Match::None => {
-                self.has_new = true;
-                self.new.extend((!matcher.is_empty()).then_some(at));
-                // What joins two that are not there both can't be there.
-                if marks.iter().all(Option::is_none) && !self.links {
-                    self.unfindable.insert(at);
-                }
-                for (mark, new) in marks.iter().zip(new) {
-                    new.extend(mark.map(|mark| (mark, at)));
-                }
-            }
-            Match::One { by, id } => {
-                let field = self.match_on.iter().position(|field| *field == by).expect("it is one of them");
-                self.one.push((at, u32::try_from(field).expect("they are few"), id));
-            }
-            Match::Many { by, ids } => {
-                self.many.insert(at, (by, ids));
-            }
+    fn claim_nothing(&mut self, at: usize, marks: &[Option<u64>], matcher: &Matcher, new: &mut [Vec<(u64, usize)>]) {
+        self.has_new = true;
+        self.new.extend((!matcher.is_empty()).then_some(at));
+        // What joins two that are not there both can't be there.
+        if marks.iter().all(Option::is_none) && !self.links {
+            self.unfindable.insert(at);
+        }
+        for (mark, new) in marks.iter().zip(new) {
+            new.extend(mark.map(|mark| (mark, at)));
         }
     }
 
@@ -212,7 +221,7 @@ impl Correlator {
             return Ok(self.new_one(at, candidates));
         };
         let (_, field, id) = self.one[found];
-        let by = self.match_on[field as usize].clone();
+        let by = self.match_on.get(field as usize).cloned().unwrap_or(KEY.into());
         let owner = context.owner(id, &candidates[at].key)?;
         // What someone has who is there is theirs, however many others have the same value.
         let is_kept = owner
@@ -223,10 +232,11 @@ impl Correlator {
         }
         let record = context.record(&candidates[at])?;
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(self.new_one(at, candidates)) };
-        if !Matcher::confirmed(&record.fields, &entity, &by) {
+        let is_by_key = by == KEY;
+        if !is_by_key && !Matcher::confirmed(&record.fields, &entity, &by) {
             return Ok(self.new_one(at, candidates));
         }
-        let contradicted = contradicted(&self.match_on, &by, &record.fields, &entity);
+        let contradicted = contradicted(&self.match_on, &by, &record.fields, &entity).filter(|_| !is_by_key);
         let earlier = context.earlier(owner.as_ref(), id)?;
         if let Some(owner) = owner {
             let is_own = owner.job == context.job.name;
@@ -305,6 +315,18 @@ impl CorrelationContext<'_> {
         // One that can't be resolved is rejected when it is looked at by itself.
         self.resolver.resolve(&mut record)?;
         Ok(record)
+    }
+
+    /// The entity that another job has of who a key means in every job.
+    fn of_another_job(&self, key: &Key) -> Result<Option<RemoteId>, store::Error> {
+        for other in self.alike.iter().filter(|_| key.is_universal()) {
+            if let Some(known) = SyncedRecord::get(self.store, other, key)?
+                && self.mirror.person(self.store, &known)?.is_some()
+            {
+                return Ok(Some(known.id));
+            }
+        }
+        Ok(None)
     }
 
     /// What the entity of a candidate is found by, for each field of `match_on`.

@@ -1,7 +1,7 @@
 //! Which of some leavers another job has: in its source, or in what it was to do and has not done.
 //!
-//! Two records are one person where a field by which the other job finds people is the same, and nothing else speaks against it.
-//! What a row says that can't be used, or that may be an old one, proves no absence (law 1).
+//! Two records are one person where a field by which the other job finds people is the same, and nothing else speaks against it; and
+//! where their key is the same UUID, which a directory gives to each entry, whatever else is another by now. What a row says that can't be used, or that may be an old one, proves no absence (law 1).
 //!
 //! Rejected: what the other job knows. It is what its source said at its last run, and each run of it may be the one that fails.
 
@@ -29,16 +29,15 @@ use crate::snapshot::SyncedRecord;
 /// A record of another job that fits a leaver.
 pub(super) struct Appearance {
     pub(super) key: Key,
-    /// The field by which it fits, and the digest of its value.
-    by: SmolStr,
-    mark: Option<u64>,
+    /// The field by which it fits, and the digest of its value; none where it fits by its key.
+    by: Option<(SmolStr, Option<u64>)>,
 }
 
 impl Appearance {
     /// Whether the other job knows the record by what it fits the leaver by. Else its row was another one before, and
     /// perhaps its key is mistyped.
     pub(super) fn is_as_known(&self, known: &SyncedRecord) -> bool {
-        match_hash(&known.sent, &self.by) == self.mark
+        self.by.as_ref().is_none_or(|(field, mark)| match_hash(&known.sent, field) == *mark)
     }
 }
 
@@ -72,6 +71,8 @@ pub(super) type LeavingPeople = BTreeMap<RemoteId, (Key, Entity)>;
 /// Which of some leavers another job has.
 pub(super) struct Appearances<'a> {
     leaving: &'a LeavingPeople,
+    /// Those among them whose key means them in every job.
+    universal: BTreeMap<&'a Key, RemoteId>,
     by: &'a [SmolStr],
     matcher: Matcher,
     /// By what the service has of one person only, and the other job does not match people by.
@@ -90,7 +91,10 @@ impl<'a> Appearances<'a> {
         let matcher = Matcher::new(by, entities());
         let of_one = Target::UNIQUE.map(SmolStr::from).into_iter().filter(|field| takes_over && !by.contains(field));
         let unique = Matcher::new(&of_one.collect::<Vec<_>>(), entities());
-        Self { leaving, by, matcher, unique, takes_over, records: BTreeMap::new(), unusable: BTreeSet::new() }
+        let universal = leaving.iter().filter(|(_, (key, _))| key.is_universal());
+        let universal = universal.map(|(id, (key, _))| (key, *id)).collect();
+        let (records, unusable) = (BTreeMap::new(), BTreeSet::new());
+        Self { leaving, universal, by, matcher, unique, takes_over, records, unusable }
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {
@@ -134,7 +138,8 @@ impl<'a> Appearances<'a> {
                     }
                     self.note(record);
                 }
-                Mapped::Rejected(_) => {
+                Mapped::Rejected(rejected) => {
+                    self.unusable.extend(rejected.key.and_then(|key| self.universal.get(&key).copied()));
                     let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
                     self.note_unusable(&bound.readable(row, is_wanted));
                 }
@@ -189,8 +194,8 @@ impl<'a> Appearances<'a> {
                     let row = held.record.as_ref().map(|record| (&key, record));
                     let leaving = self.leaving.get(id).filter(|leaving| takes_over(other, row, leaving, field));
                     if let Some((_, entity)) = leaving {
-                        let (by, mark) = (field.into(), match_hash(&entity.fields, field));
-                        self.records.entry(*id).or_default().push(Appearance { key, by, mark });
+                        let by = Some((field.into(), match_hash(&entity.fields, field)));
+                        self.records.entry(*id).or_default().push(Appearance { key, by });
                     }
                 }
                 (_, Some(wish)) if !wish.leaves() => self.note(Record { key, fields: wish.fields }),
@@ -210,8 +215,8 @@ impl<'a> Appearances<'a> {
         queue::DECISIONS.each(store, &other.name, |key, decided| {
             let is_in_list = decided.is_rejected(today);
             if let Some(id) = decided.id.filter(|id| is_in_list && self.leaving.contains_key(id)) {
-                let by = self.by.first().cloned().unwrap_or_default();
-                self.records.entry(id).or_default().push(Appearance { key, by, mark: None });
+                let by = Some((self.by.first().cloned().unwrap_or_default(), None));
+                self.records.entry(id).or_default().push(Appearance { key, by });
             }
         })?;
         // Who begins there on a later day is on their way.
@@ -220,12 +225,16 @@ impl<'a> Appearances<'a> {
     }
 
     fn note(&mut self, record: Record) {
+        if let Some(id) = self.universal.get(&record.key) {
+            self.records.entry(*id).or_default().push(Appearance { key: record.key, by: None });
+            return;
+        }
         self.note_refused(&record.fields);
         let Some((by, ids)) = self.fitting(&record.fields) else { return };
         let mark = match_hash(&record.fields, &by);
         for id in ids {
             if !self.takes_over || is_them(self.by, (&record.key, &record.fields), &self.leaving[&id], &by) {
-                let row = Appearance { key: record.key.clone(), by: by.clone(), mark };
+                let row = Appearance { key: record.key.clone(), by: Some((by.clone(), mark)) };
                 self.records.entry(id).or_default().push(row);
             }
         }
@@ -281,6 +290,9 @@ pub(super) fn takes_over(other: &Job, row: Option<(&Key, &KeptRecord)>, leaving:
 /// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number its
 /// people from one; but not both at once.
 fn is_them(match_on: &[SmolStr], (key, fields): (&Key, &Values), (own, entity): &(Key, Entity), by: &str) -> bool {
+    if key.is_universal() && key == own {
+        return true;
+    }
     let is_shared = by == Target::EMAIL;
     let is_sure = !is_shared && contradicted(match_on, by, fields, entity).is_none();
     let has_key = is_shared && key == own;

@@ -1,7 +1,7 @@
 //! People who leave one job and appear in another one's source: from staff to contractors, from one site's list to another's.
 //!
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
-//! are one person where their emails are the same. A person who comes to another job of the same side keeps their entity: this
+//! are one person where their emails are the same, or their key is the same UUID. A person who comes to another job of the same side keeps their entity: this
 //! job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
 //! job's: where the other one never does and loses them again, they leave here as anybody does.
 //!
@@ -58,11 +58,12 @@ impl JobTransfers {
     ) -> Result<Self, Error> {
         let mut moving = Self::default();
         let target = job.mapping.target;
+        let has_universal = changes.iter().any(|change| change.key.is_universal());
         let may_take = |other: &&Job| {
             let same = other.mapping.target == target;
             other.name != job.name.root()
                 && other.mapping.target.has_presence()
-                && (other.mapping.fields.contains_key(Target::EMAIL) || same)
+                && (other.mapping.fields.contains_key(Target::EMAIL) || same || has_universal)
         };
         let others: Vec<&Job> = context.config.jobs.iter().filter(may_take).collect();
         if !target.has_presence() || !changes.iter().any(|change| change.wish.leaves()) || others.is_empty() {

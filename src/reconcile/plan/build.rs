@@ -6,7 +6,7 @@ use super::inputs::{Inputs, JobContext};
 use super::judge::{Judgement, Leaving, UNSETTLED};
 use super::notes;
 use super::protected::ProtectedNames;
-use crate::config::Mode;
+use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Base, Guarded, HoldReason, Judged as _, LeaverAction, Outline, Present, Rules};
 use crate::queue::{self, State};
@@ -111,6 +111,7 @@ impl<'a> Inputs<'a> {
         let mut absent: Vec<usize> = missed.iter().copied().chain(stated).collect();
         absent.sort_unstable();
         let jobs: Vec<JobName> = self.part.context.config.parts().map(|job| job.name.clone()).collect();
+        let alike = self.jobs_alike();
         let resolver = References::new(job, self.store(), self.part.mirrors, self.part.earlier)?;
         let undone = held::undone(self.store(), &job.name)?;
         let unsure = |_: &Key| RowPresence::Unknown;
@@ -128,6 +129,7 @@ impl<'a> Inputs<'a> {
             },
             candidates: &rows.candidates,
             jobs: &jobs,
+            alike: &alike,
             store: self.store(),
             mirror: self.mirror(),
             index: &self.index,
@@ -162,6 +164,14 @@ impl<'a> Inputs<'a> {
         let classified = classify(&identity, &self.state, self.part.filter, remember)?;
         let classified = Classified { undone, ..classified };
         Ok((Attendance { missed, complete, sees_all }, classified))
+    }
+
+    /// The other jobs that keep people of the same kind.
+    fn jobs_alike(&self) -> Vec<JobName> {
+        let JobContext { context, job, .. } = self.part;
+        let target = job.mapping.target;
+        let is_alike = |other: &&Job| target.has_presence() && other.mapping.target == target && other.name != job.name;
+        context.config.jobs.iter().filter(is_alike).map(|other| other.name.clone()).collect()
     }
 
     /// Judges those who are gone, or missing.

@@ -415,3 +415,76 @@ fn law_9_a_job_of_employees_does_not_become_one_of_contractors() {
     world.put_config(&text);
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
+
+mod entries {
+    //! Entries of a directory have a key that means the same person in every job, whatever else becomes another.
+
+    use super::{Config, REMOVING, SITES, STAFF, World, expect_rest, there, world};
+
+    const ANA: &str = "7b1c2d3e-0f4a-4b5c-8d6e-9f0a1b2c3d4e";
+
+    fn row(email: &str, rest: &str) -> String {
+        format!("{ANA},Ana Jones,{email}@example.com{rest}\n")
+    }
+
+    fn other(name: &str, rest: &str) -> String {
+        format!("{name},{name} Jones,{name}@example.com{rest}\n")
+    }
+
+    #[test]
+    fn fault_100_who_moves_with_another_address_leaves_once_they_are_there() {
+        for contractors_first in [false, true] {
+            let world = world(contractors_first);
+            world.put("staff.csv", (STAFF.to_owned() + &row("ana", "") + &other("bo", "")).as_bytes());
+            world.put("sites.csv", (SITES.to_owned() + &other("cy", ",Acme")).as_bytes());
+            world.sync().expect(0);
+            world.faults(&["sp.member.create status=400"]);
+            world.put("staff.csv", (STAFF.to_owned() + &other("bo", "")).as_bytes());
+            world.put("sites.csv", (SITES.to_owned() + &other("cy", ",Acme") + &row("ext.ana", ",Acme")).as_bytes());
+            for _ in 0..2 {
+                let ran = world.sync().expect(3);
+                assert_eq!(there(&world, "staff"), ["ana", "bo"], "{ran:?}");
+            }
+            world.faults(&[]);
+            world.run(&["queue", "retry", "sites"]).expect(0);
+            world.sync().expect(0);
+            world.sync().expect(0);
+            assert_eq!(
+                (there(&world, "staff"), there(&world, "sp.member")),
+                (vec!["bo".into()], vec!["cy".into(), "ext.ana".into()])
+            );
+            expect_rest(&world);
+        }
+    }
+
+    #[test]
+    fn law_3_who_moves_to_another_list_with_another_address_keeps_their_entity() {
+        for to_the_first in [false, true] {
+            let job = |name: &str| Config {
+                name: name.into(),
+                job: "key = \"{{ no }}\"\nmatch_on = [\"email\"]\n".into(),
+                path: format!("{name}.csv"),
+                map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n".into(),
+                ..Config::rest(REMOVING)
+            };
+            let world = World::of(job("north").and(&job("south")));
+            let (from, to) = if to_the_first { ("south.csv", "north.csv") } else { ("north.csv", "south.csv") };
+            world.put(from, (STAFF.to_owned() + &row("ana", "") + &other("bo", "")).as_bytes());
+            world.put(to, (STAFF.to_owned() + &other("cy", "")).as_bytes());
+            world.sync().expect(0);
+            let id = |email: &str| {
+                let all = world.service().all("staff");
+                all.iter().find(|one| one["email"] == format!("{email}@example.com")).map(|one| one["id"].clone())
+            };
+            let before = id("ana").unwrap();
+            world.put(from, (STAFF.to_owned() + &other("bo", "")).as_bytes());
+            world.put(to, (STAFF.to_owned() + &other("cy", "") + &row("a.jones", "")).as_bytes());
+            for _ in 0..3 {
+                world.sync();
+                assert_eq!(world.service().all("staff").len(), 3, "no one is lost or doubled");
+            }
+            assert_eq!(id("a.jones"), Some(before), "to the first: {to_the_first}");
+            expect_rest(&world);
+        }
+    }
+}
