@@ -11,6 +11,8 @@ pub(super) struct RawEntry {
     pub(super) attributes: Vec<Attribute>,
     /// Attributes that the server gave in part only, and why the rest could not be read.
     pub(super) unread: Vec<(String, String)>,
+    /// Attributes that were left out, since the entry is too large with them.
+    pub(super) too_large: Vec<String>,
     /// The bytes of names and values.
     pub(super) bytes: usize,
 }
@@ -29,7 +31,18 @@ impl RawEntry {
         let attributes: Option<Vec<Attribute>> = constructed(attributes)?.into_iter().map(Attribute::parse).collect();
         let attributes = attributes?;
         let bytes = dn.len() + attributes.iter().map(Attribute::bytes).sum::<usize>();
-        Some(Self { dn, attributes, unread: Vec::new(), bytes })
+        Some(Self { dn, attributes, unread: Vec::new(), too_large: Vec::new(), bytes })
+    }
+
+    /// Leaves out the largest attributes until the rest has `max` bytes at most: the person is there without their photo, too.
+    pub(super) fn shed(&mut self, max: usize) {
+        while self.bytes > max
+            && let Some(at) = (0..self.attributes.len()).max_by_key(|at| self.attributes[*at].bytes())
+        {
+            let attribute = self.attributes.swap_remove(at);
+            self.bytes -= attribute.bytes();
+            self.too_large.push(attribute.name);
+        }
     }
 
     /// The values of the attribute of that name, whatever its case.

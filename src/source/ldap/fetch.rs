@@ -377,8 +377,8 @@ impl Fetch<'_> {
                         next = None;
                     }
                 }
-                // Beyond the limit it is rejected anyway.
-                if entry.bytes > ENTRY_BYTES_MAX {
+                if next.is_some() && entry.bytes > ENTRY_BYTES_MAX {
+                    unread.push((part.name.clone(), "the entry is too large".to_owned()));
                     next = None;
                 }
             }

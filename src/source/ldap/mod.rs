@@ -65,8 +65,8 @@ pub fn check_filter(filter: &str) -> Result<(), String> {
 pub mod limits {
     /// The most entries of one read.
     pub const ENTRIES_MAX: u64 = 1_000_000;
-    /// The largest entry, in bytes of its names and values.
-    pub const ENTRY_BYTES_MAX: usize = 1024 * 1024;
+    /// How much of an entry is read, in bytes of its names and values: its largest attributes are left out beyond that.
+    pub const ENTRY_BYTES_MAX: usize = 2 * 1024 * 1024;
     /// The longest message of a server, in bytes. A longer one ends the read; an entry between the two is left out alone.
     pub const MESSAGE_BYTES_MAX: usize = 16 * 1024 * 1024;
     /// How deep a message may be nested; an entry needs six.

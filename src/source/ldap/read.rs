@@ -18,8 +18,10 @@ use super::options::Options;
 use super::state::DirectoryState;
 use super::units::{self, Units};
 use crate::clock::Clock;
-use crate::record::{Rejected, Sensitive};
 use crate::source::{self, Access, Read, RequiredColumns, Row};
+
+/// Why an attribute is not used.
+const TOO_LARGE: &str = "it is the largest attribute of an entry of more than 2 MiB, and was left out";
 
 /// Reads a directory and visits the row of each entry. A visit that breaks ends the read, which then proves nothing.
 ///
@@ -81,7 +83,6 @@ pub(super) struct Reading {
     visited: u64,
     moved: u64,
     superseded: Vec<u64>,
-    rejected: Vec<Rejected>,
     doubts: Vec<String>,
 }
 
@@ -101,7 +102,6 @@ impl Reading {
             visited: 0,
             moved: 0,
             superseded: Vec::new(),
-            rejected: Vec::new(),
             doubts: Vec::new(),
         }
     }
@@ -128,15 +128,15 @@ impl Reading {
         ControlFlow::Continue(())
     }
 
-    pub(super) fn entry(&mut self, entry: RawEntry, visit: &mut dyn FnMut(&Row) -> ControlFlow<()>) -> ControlFlow<()> {
+    pub(super) fn entry(
+        &mut self,
+        mut entry: RawEntry,
+        visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         self.number += 1;
         self.meet(&entry);
         self.units.count(&entry.dn);
-        if entry.bytes > ENTRY_BYTES_MAX {
-            let reason = format!("the entry {} has more than {} KiB", Sensitive(&entry.dn), ENTRY_BYTES_MAX / 1024);
-            self.rejected.push(Rejected { key: None, line: None, field: None, value: None, reason: reason.into() });
-            return ControlFlow::Continue(());
-        }
+        entry.shed(ENTRY_BYTES_MAX);
         self.fill(entry);
         self.visited += 1;
         if visit(&self.row).is_break() {
@@ -162,16 +162,19 @@ impl Reading {
     /// Makes the row of an entry.
     fn fill(&mut self, entry: RawEntry) {
         self.values.iter_mut().for_each(Vec::clear);
-        let RawEntry { dn, attributes, unread, .. } = entry;
+        let RawEntry { dn, attributes, unread, too_large, .. } = entry;
         for attribute in attributes {
             if let Some(at) = self.attributes.column(&attribute.name) {
                 self.values[at].extend(attribute.values);
             }
         }
         let mut flaws = Vec::new();
-        for (name, _) in unread {
+        let too_large = too_large.into_iter().map(|name| (name, TOO_LARGE));
+        for (name, reason) in
+            unread.into_iter().map(|(name, _)| (name, "not all of its values could be read")).chain(too_large)
+        {
             if let Some(at) = self.attributes.column(&name) {
-                flaws.push((at, "not all of its values could be read".into()));
+                flaws.push((at, reason.into()));
                 self.values[at].clear();
                 self.counts[at] += 1;
             }
@@ -224,9 +227,6 @@ impl Reading {
             self.doubts
                 .push("the search found no entries, and an empty answer never means that everybody left".to_owned());
         }
-        if !self.rejected.is_empty() {
-            self.doubts.push(format!("entries of more than {} KiB are not read", ENTRY_BYTES_MAX / 1024));
-        }
         let found = if is_whole && entries_read > 0 {
             let names = self.attributes.columns.names().iter().cloned();
             let attributes: BTreeMap<String, u64> = names.zip(self.counts.iter().copied()).collect();
@@ -253,7 +253,7 @@ impl Reading {
         }
         Ok(Read {
             rows: self.visited,
-            rejected: self.rejected,
+            rejected: Vec::new(),
             // Another read is another look, though everybody stayed as they were.
             content: xxh3_128(clock.now().as_nanosecond().to_le_bytes().as_slice()),
             found: source::SourceState::Ldap(found),
