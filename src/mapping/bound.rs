@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use jiff::civil::Date;
 use minijinja::Value as Given;
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_128};
 
 use super::cells::Slots;
 use super::compile::Mapping;
@@ -30,6 +30,8 @@ pub struct Bound<'m> {
     slots: Arc<Slots>,
     key: Slot<'m>,
     include: Option<Slot<'m>>,
+    /// The columns that `include` names, with those names.
+    included_by: Vec<(usize, String)>,
     names_leavers: bool,
     marks: Vec<(Mark, Slot<'m>)>,
     fields: Vec<(&'m Field, Reach, Slot<'m>)>,
@@ -158,7 +160,8 @@ impl<'m> Bound<'m> {
     fn new(mapping: &'m Mapping, slots: Arc<Slots>, column: impl Fn(&Name) -> Option<usize>) -> Result<Self, Error> {
         let ready = |template: &'m Compiled| -> Result<Slot<'m>, Error> {
             let columns = template.names.iter().filter_map(&column).collect();
-            Ok(Slot { template: template.ready(&mapping.environment, &column)?, columns })
+            let of_one = template.of_one.iter().filter_map(&column).collect();
+            Ok(Slot { template: template.ready(&mapping.environment, &column)?, columns, of_one })
         };
         Ok(Self {
             slots,
@@ -170,6 +173,12 @@ impl<'m> Bound<'m> {
             key: ready(&mapping.key)?,
             joined: mapping.joined.as_ref().map(ready).transpose()?,
             include: mapping.include.as_ref().map(ready).transpose()?,
+            included_by: mapping
+                .include
+                .iter()
+                .flat_map(|include| &include.names)
+                .filter_map(|name| Some((column(name)?, name.to_string())))
+                .collect(),
             fields: mapping
                 .fields
                 .iter()
@@ -189,7 +198,7 @@ impl<'m> Bound<'m> {
         let seen = self.view(row);
         let included = match &self.include {
             None => Ok(true),
-            Some(include) => seen.on(include).and_then(|outcome| outcome.truth()),
+            Some(include) => seen.settled(include).and_then(|outcome| outcome.truth()),
         };
         let key = self.key(&seen);
         let mapped = match (included, key) {
@@ -216,6 +225,22 @@ impl<'m> Bound<'m> {
             },
         };
         Reading::plain(mapped)
+    }
+
+    /// Which of the attributes that `include` names an entry of a directory has; nothing of a row of a file, which has all columns.
+    fn included_by(&self, row: &Row) -> u64 {
+        let has = self.included_by.iter().filter(|(at, _)| row.dn().is_some() && !row.cell(*at).is_empty());
+        has.fold(0, |bits, (_, name)| bits | bit_of(name))
+    }
+
+    /// Those attributes that `include` names, that an entry had `before`, and that it has no more: the account may not be allowed to
+    /// read them.
+    pub fn lacks(&self, row: &Row, before: u64) -> impl Iterator<Item = &str> {
+        let gone = self
+            .included_by
+            .iter()
+            .filter(move |(at, name)| row.dn().is_some() && before & bit_of(name) != 0 && row.cell(*at).is_empty());
+        gone.map(|(_, name)| name.as_str())
     }
 
     /// Whether it reads the organizations of people. What is wrong with their rows is said with the people: it says nothing of an
@@ -269,8 +294,10 @@ impl<'m> Bound<'m> {
     /// The row's metadata. A bad segment or preference does not reject the row, since neither says who is there.
     fn marked(&self, seen: &RowView<'_>, key: &Key) -> Result<Marked, (Mark, RowDefect)> {
         let mut marked = Marked::default();
+        marked.marks.included_by = self.included_by(seen.row);
         for (mark, template) in &self.marks {
-            match seen.on(template).and_then(|outcome| marked.take(*mark, outcome)) {
+            let outcome = if mark.is_optional() { seen.on(template) } else { seen.settled(template) };
+            match outcome.and_then(|outcome| marked.take(*mark, outcome)) {
                 Ok(()) => {}
                 Err(reason) if self.on_bad_value == OnBadValue::Field && mark.is_optional() => {
                     marked.bad_values.push(rejected(seen.row, Some(key.clone()), mark.place(), [template], reason));
@@ -356,12 +383,18 @@ impl<'m> Bound<'m> {
     }
 }
 
+fn bit_of(name: &str) -> u64 {
+    1 << (xxh3_64(name.as_bytes()) % 64)
+}
+
 const TOO_LONG: RowDefect = RowDefect::KeyTooLong { bytes: KEY_BYTES_MAX };
 
 /// A template that is ready, and the columns that it uses.
 pub(super) struct Slot<'m> {
     pub(super) template: Ready<'m>,
     pub(super) columns: Vec<usize>,
+    /// Those of which it takes one value, if they have several.
+    pub(super) of_one: Vec<usize>,
 }
 
 /// A row, and how the engine sees it once it is asked.
@@ -376,7 +409,28 @@ impl RowView<'_> {
         self.at_most(VALUE_BYTES_MAX, slot)
     }
 
-    fn at_most(&self, bytes_max: usize, Slot { template, columns }: &Slot<'_>) -> Result<Rendered, RowDefect> {
+    /// The result of a template that says whether a person is there. Where an entry has several values of what it names, the first of
+    /// them is no more right than the others: they must come to one result.
+    fn settled(&self, slot: &Slot<'_>) -> Result<Rendered, RowDefect> {
+        let outcome = self.on(slot)?;
+        for (at, list) in self.row.lists_in(&slot.of_one) {
+            for value in list.iter().skip(1) {
+                let row = self.row.with_value(at, value);
+                let other = RowView { row: &row, slots: self.slots, variables: OnceCell::new() };
+                if other.on(slot)? != outcome {
+                    let name = &self.row.columns().names()[at];
+                    return Err(format!(
+                        "`{name}` has several values, and it depends on which of them counts; leave one of them, or ask for all of \
+                         them with all[\"{name}\"]"
+                    )
+                    .into());
+                }
+            }
+        }
+        Ok(outcome)
+    }
+
+    fn at_most(&self, bytes_max: usize, Slot { template, columns, .. }: &Slot<'_>) -> Result<Rendered, RowDefect> {
         if let Some(reason) = self.row.flaw_in(columns) {
             return Err(reason.clone());
         }

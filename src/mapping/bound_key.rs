@@ -36,7 +36,7 @@ impl Mapping {
         let column = |name: &Name| found.iter().find(|(known, _)| *known == name).and_then(|(_, column)| *column);
         let template = own.key.ready(&self.environment, column)?;
         let columns = found.iter().filter_map(|(_, column)| *column).collect();
-        Ok(BoundKey { slots: Arc::new(slots), slot: Slot { template, columns } })
+        Ok(BoundKey { slots: Arc::new(slots), slot: Slot { template, columns, of_one: Vec::new() } })
     }
 }
 

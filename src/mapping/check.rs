@@ -13,9 +13,12 @@ use crate::source::{JoinedName, Name};
 pub(super) const WHOLE_ROW: [&str; 2] = ["source", "all"];
 
 /// What one template was found to hold.
+#[derive(Default)]
 pub(super) struct TemplateFindings {
     /// The columns that it names through `source[…]`, `all[…]` or a lookup.
     pub(super) verbatim: BTreeSet<Name>,
+    /// Those of them of which it takes one value, if they have several.
+    pub(super) of_one: BTreeSet<Name>,
     /// Everything that is wrong with it.
     pub(super) faults: Vec<Error>,
 }
@@ -23,8 +26,7 @@ pub(super) struct TemplateFindings {
 /// Checks a template's words: only filters, tests, tables and countries that there are, columns only by names that can be
 /// known beforehand.
 pub(super) fn check(place: &str, text: &str, scan: &Scan<'_>, words: Vocabulary<'_>) -> TemplateFindings {
-    let mut check =
-        Check { place, text, words, found: TemplateFindings { verbatim: BTreeSet::new(), faults: Vec::new() } };
+    let mut check = Check { place, text, words, found: TemplateFindings::default() };
     for piece in &scan.pieces {
         check.piece(piece);
     }
@@ -107,7 +109,11 @@ impl Check<'_> {
                 return;
             }
         };
-        self.found.verbatim.insert(Name::Verbatim(name));
+        let name = Name::Verbatim(name);
+        if word == "source" {
+            self.found.of_one.insert(name.clone());
+        }
+        self.found.verbatim.insert(name);
     }
 
     /// `NAME.column` and `NAME["…"]`, where NAME is a lookup.

@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use minijinja::{Environment, Expression, Template, Value};
 
-use super::check::{WHOLE_ROW, check};
+use super::check::{Role, WHOLE_ROW, assigns, check, role};
 use super::error::Error;
 use super::growth::{check_growth, check_size};
 use super::options::Vocabulary;
 use super::outcome::{Rendered, VALUE_BYTES_MAX, from_text, from_value, reason};
-use super::scan::{Scan, TokenKind, is_template, scan};
+use super::scan::{Piece, Scan, TokenKind, is_template, scan};
 use crate::record::RowDefect;
 use crate::source::{Name, Row};
 
@@ -20,6 +20,8 @@ pub(super) struct Compiled {
     pub(super) place: String,
     /// The columns that it uses.
     pub(super) names: BTreeSet<Name>,
+    /// Those of which it takes one value, if they have several.
+    pub(super) of_one: BTreeSet<Name>,
     text: String,
     shape: Shape,
 }
@@ -71,9 +73,10 @@ impl Compiled {
         text: &str,
         words: Vocabulary<'_>,
     ) -> Result<Self, Vec<Error>> {
-        let compiled = |names, shape| Self { place: place.to_owned(), names, text: text.to_owned(), shape };
+        let compiled =
+            |names, of_one, shape| Self { place: place.to_owned(), names, of_one, text: text.to_owned(), shape };
         if !is_template(text) {
-            return Ok(compiled(BTreeSet::new(), Shape::Literal));
+            return Ok(compiled(BTreeSet::new(), BTreeSet::new(), Shape::Literal));
         }
         let scan = scan(text);
         check_size(place, text, &scan).map_err(|error| vec![error])?;
@@ -87,11 +90,13 @@ impl Compiled {
         }
         let template = environment.get_template(place).map_err(|error| vec![syntax(place, text, &error)])?;
         let undeclared = template.undeclared_variables(false);
-        let mut names = checked.verbatim;
+        let (mut names, mut of_one) = (checked.verbatim, checked.of_one);
         let is_column = |name: &String| !WHOLE_ROW.contains(&name.as_str()) && !words.is_lookup(name);
-        names.extend(undeclared.into_iter().filter(is_column).map(Name::Plain));
+        let plain = undeclared.into_iter().chain(sliced(&scan)).filter(is_column).map(Name::Plain);
+        of_one.extend(plain);
+        names.extend(of_one.iter().cloned());
         let shape = shape(&scan, &names);
-        Ok(compiled(names, shape))
+        Ok(compiled(names, of_one, shape))
     }
 
     /// The lookups whose columns it uses.
@@ -195,6 +200,48 @@ impl Ready<'_> {
     }
 }
 
+/// The variables of which a part is taken, as in `name[:3]`, and that no tag sets: the engine does not list them.
+fn sliced(scan: &Scan<'_>) -> BTreeSet<String> {
+    let (mut sliced, mut set) = (BTreeSet::new(), BTreeSet::new());
+    for piece in &scan.pieces {
+        let tag = if piece.block { piece.kind(0) } else { None };
+        let loops_to = (1..piece.tokens.len()).find(|at| piece.kind(*at) == Some(TokenKind::Word("in")));
+        for at in 0..piece.tokens.len() {
+            let Some(TokenKind::Word(word)) = piece.kind(at) else { continue };
+            let is_set = match tag {
+                Some(TokenKind::Word("set" | "with")) => at > 0 && assigns(piece, at),
+                Some(TokenKind::Word("for")) => at > 0 && loops_to.is_some_and(|end| at < end),
+                _ => false,
+            };
+            if is_set {
+                set.insert(word.to_owned());
+            } else if role(piece, at) == Role::Variable && is_slice(piece, at + 1) {
+                sliced.insert(word.to_owned());
+            }
+        }
+    }
+    sliced.retain(|word| !set.contains(word));
+    sliced
+}
+
+/// Whether a slice begins at a token: a bracket with a colon in it, and not in a bracket of its own.
+fn is_slice(piece: &Piece<'_>, at: usize) -> bool {
+    if piece.kind(at) != Some(TokenKind::Sign('[')) {
+        return false;
+    }
+    let mut depth = 0usize;
+    for at in at..piece.tokens.len() {
+        match piece.kind(at) {
+            Some(TokenKind::Sign('(' | '[' | '{')) => depth += 1,
+            Some(TokenKind::Sign(')' | ']' | '}')) if depth == 1 => return false,
+            Some(TokenKind::Sign(')' | ']' | '}')) => depth -= 1,
+            Some(TokenKind::Sign(':')) if depth == 1 => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
 /// `{{ column }}`, `{{ source["column"] }}` and either `| lower` need no engine, `{{ expression }}` keeps its type.
 fn shape(scan: &Scan<'_>, names: &BTreeSet<Name>) -> Shape {
     let [piece] = &scan.pieces[..] else { return Shape::Mixed };
@@ -249,6 +296,26 @@ mod tests {
     use super::*;
     use crate::mapping::engine::environment;
     use crate::mapping::options::Tables;
+
+    #[test]
+    fn a_slice_names_its_column() {
+        for (text, names) in [
+            ("{{ a[:3] }}", &["a"][..]),
+            ("{{ a[1:] ~ b }}", &["a", "b"]),
+            ("{{ a[0] }} {{ (b)[0] }}", &["a", "b"]),
+            ("{% set x = a[:3] %}{{ x[1:] }}", &["a"]),
+            ("{% for x in a | split %}{{ x[:1] }}{% endfor %}", &["a"]),
+            ("{{ a | replace('x', b[2:4]) }}", &["a", "b"]),
+        ] {
+            let tables = Arc::new(Tables::new());
+            let mut environment = environment(Arc::clone(&tables), TimeZone::UTC);
+            let words = Vocabulary { tables: &tables, lookups: &[] };
+            let compiled = Compiled::new(&mut environment, "map.name", text, words);
+            let compiled = compiled.unwrap_or_else(|faults| panic!("{text}: {faults:?}"));
+            let found: Vec<&str> = compiled.names.iter().map(Name::as_str).collect();
+            assert_eq!(found, names, "{text}");
+        }
+    }
 
     #[test]
     fn a_template_is_no_more_than_it_needs_to_be() {

@@ -23,6 +23,9 @@ pub struct RowMetadata {
     /// named another one since.
     #[serde(default, skip_serializing_if = "is_default")]
     pub copies: u64,
+    /// Which attributes that `include` names an entry of a directory had: a bit for each, by the hash of its name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub included_by: u64,
 }
 
 /// Whether a value is the one that is not stored.
@@ -80,7 +83,13 @@ mod tests {
 
     #[test]
     fn law_11_debug_shows_no_mark() {
-        let marks = RowMetadata { segment: "Canary".into(), preference: Number::parse("1"), due: None, copies: 0 };
+        let marks = RowMetadata {
+            segment: "Canary".into(),
+            preference: Number::parse("1"),
+            due: None,
+            copies: 0,
+            included_by: 0,
+        };
         assert_eq!(format!("{marks:?}"), "RowMetadata { .. }");
     }
 }

@@ -149,6 +149,18 @@ impl Row {
         list.unwrap_or_default().iter().map(String::as_str).chain(cell)
     }
 
+    /// The row as it would be with another of the values of a column.
+    pub fn with_value(&self, at: usize, value: &str) -> Self {
+        let cells = self.cells.iter().enumerate().map(|(other, cell)| if other == at { value } else { cell });
+        Self { cells: cells.collect(), ..self.clone() }
+    }
+
+    /// Of these columns, those with several values.
+    pub fn lists_in(&self, columns: &[usize]) -> impl Iterator<Item = (usize, &[String])> {
+        let lists = self.lists.iter().filter(|(at, _)| columns.contains(at));
+        lists.map(|(at, list)| (*at, list.as_slice()))
+    }
+
     /// Why the value of one of these columns can't be used.
     pub fn flaw_in(&self, columns: &[usize]) -> Option<&RowDefect> {
         let flaw = self.flaws.iter().find(|(at, _)| columns.contains(at));

@@ -10,6 +10,7 @@ use jiff::civil::Date;
 use super::collected_rows::{CollectedRows, LaterRecords};
 use super::duplicates::{Choice, choose};
 use super::row_finder::RowFinder;
+use super::silent_entries::SilentEntries;
 use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
 use crate::config::{Job, Mode};
@@ -26,7 +27,7 @@ use crate::record::{Day, Key, Rejected, RowDefect, Target, Value, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
 use crate::spool::{self, SpillOffset};
-use crate::store::Store;
+use crate::store::{self, Store};
 
 /// No one who is known left more years ago. A year of two digits makes 1999 of the 31.12.9999 by which programs mean no day.
 const LAST_DAY_YEARS: i16 = 20;
@@ -73,6 +74,7 @@ pub(crate) struct Collector<'a> {
     copies: u64,
     /// By position of the index: the line of the unchanged row; 0 for none.
     lines: Vec<u32>,
+    silent: SilentEntries,
     read: Option<Read>,
 }
 
@@ -104,6 +106,7 @@ impl<'a> Collector<'a> {
             copies: 0,
             present: Present::none(index),
             lines: vec![0; index.len()],
+            silent: SilentEntries::default(),
             read: None,
         }
     }
@@ -156,19 +159,29 @@ impl<'a> Collector<'a> {
                 self.note_unchanged(at, row.line);
                 return ControlFlow::Continue(());
             }
+            match self.is_silent(context.store, &reading, (row, bound)) {
+                Ok(false) => {}
+                Ok(true) => return ControlFlow::Continue(()),
+                Err(error) => {
+                    full = Some(Error::from(error));
+                    return ControlFlow::Break(());
+                }
+            }
             match self.take(reading, (row, bound), digest) {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
-                    full = Some(error);
+                    full = Some(error.into());
                     ControlFlow::Break(())
                 }
             }
         };
         let read = rows::read(context, job, mapping, found, &mut visit);
         if let Some(error) = full {
-            return Err(error.into());
+            return Err(error);
         }
-        self.read = Some(read?);
+        let mut read = read?;
+        read.notes.extend(self.silent.note());
+        self.read = Some(read);
         if job.mode == Mode::Changes {
             self.settle_begun();
         }
@@ -177,6 +190,28 @@ impl<'a> Collector<'a> {
             self.add_earlier(context.store, today_as_day)?;
         }
         Ok(self)
+    }
+
+    /// Whether an entry of a known person that is not included lacks what `include` names and what it had before: that says nothing,
+    /// and the person is missing. Notes them.
+    fn is_silent(
+        &mut self,
+        store: &Store,
+        reading: &Reading,
+        (row, bound): (&Row, &Bound<'_>),
+    ) -> Result<bool, store::Error> {
+        let (Mapped::Left(key), None) = (&reading.mapped, reading.past) else { return Ok(false) };
+        if row.dn().is_none() || self.index.by_key(key.as_str()).is_none() {
+            return Ok(false);
+        }
+        let known = SyncedRecord::get(store, &self.job.name, key)?;
+        let lacks: Vec<&str> = bound.lacks(row, known.map_or(0, |known| known.marks.included_by)).collect();
+        if lacks.is_empty() {
+            return Ok(false);
+        }
+        self.silent.people += 1;
+        self.silent.lack.extend(lacks.into_iter().map(str::to_owned));
+        Ok(true)
     }
 
     fn note_unchanged(&mut self, at: usize, line: u64) {

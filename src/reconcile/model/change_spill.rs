@@ -59,7 +59,7 @@ impl ChangeSpill {
         bytes.extend(digest.to_le_bytes());
         bytes.extend(line.to_le_bytes());
         self.pack(&mut bytes, fields.keys(), fields.values());
-        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, marks.copies, false));
+        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, marks.copies, marks.included_by, false));
         self.spool.put(&bytes)
     }
 
@@ -68,8 +68,8 @@ impl ChangeSpill {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
             let fields = self.unpack(&mut entry);
-            let (segment, preference, due, copies, _): (_, _, _, _, bool) = next(&mut entry);
-            (fields, RowMetadata { segment, preference, due, copies })
+            let (segment, preference, due, copies, included_by, _): (_, _, _, _, _, bool) = next(&mut entry);
+            (fields, RowMetadata { segment, preference, due, copies, included_by })
         })
     }
 
@@ -100,7 +100,10 @@ impl ChangeSpill {
         bytes.resize(self.marks_end() + DIGEST, 0);
         bytes.extend(change.line.unwrap_or_default().to_le_bytes());
         self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
-        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, marks.copies, !fields.is_empty()));
+        add(
+            &mut bytes,
+            &(&marks.segment, marks.preference, marks.due, marks.copies, marks.included_by, !fields.is_empty()),
+        );
         if !fields.is_empty() {
             self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
         }
@@ -123,11 +126,11 @@ impl ChangeSpill {
         self.spool.read(outline.place, |bytes| {
             let mut entry = self.entry(bytes);
             let wanted = self.unpack(&mut entry);
-            let (segment, preference, due, copies, moves) = next(&mut entry);
+            let (segment, preference, due, copies, included_by, moves) = next(&mut entry);
             let moved: FieldMap<(Value, Value)> = if moves { self.unpack(&mut entry) } else { FieldMap::new() };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
             let line = Some(self.line_of(bytes)).filter(|line| *line > 0 && self.has_lines);
-            outline.with(wanted, moved, line, RowMetadata { segment, preference, due, copies })
+            outline.with(wanted, moved, line, RowMetadata { segment, preference, due, copies, included_by })
         })
     }
 
@@ -208,6 +211,7 @@ mod tests {
             preference: Number::parse("2.5"),
             due: Day::of(jiff::civil::date(2026, 3, 1)),
             copies: 2,
+            included_by: 1 << 63,
         };
         let fields = values(&[
             ("name", Value::text("Ana")),
