@@ -41,6 +41,8 @@ pub enum FileNote {
     Empty,
     /// It holds fewer people than the job expects at least.
     TooFew,
+    /// None of its rows can be used.
+    NoRowUsed,
     TooLarge,
     NotText,
     /// Its encoding or delimiter is another than before.

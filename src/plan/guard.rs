@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::hold_reason::Leaving;
 use super::options::{Limit, Limits, Writes};
+
 use super::{Change, Held, HoldReason, Judged};
 use crate::record::{Action, Day, Key, RemoteId, is_default};
 
@@ -27,6 +28,9 @@ pub enum Verdict {
     /// It is not, until the record changes or comes back.
     Rejected(u64),
 }
+
+/// The fewest people who make a job, or segments, that would lose everybody suspect.
+pub(super) const EMPTIED_MIN: u64 = 2;
 
 /// A verdict as it is remembered.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -158,7 +162,9 @@ pub fn guard<C: Judged>(
             }
         }
     }
-    let reasons = Reasons::of(&open, limits, base, writes);
+    let mut reasons = Reasons::of(&open, limits, base, writes);
+    let leaving = guarded.go.iter().chain(&open).filter(|change| change.leaves()).count() as u64;
+    reasons.leavers = reasons.leavers.or_else(|| everyone_leaves(leaving, limits, base));
     let held = open.extract_if(.., |change| reasons.for_change(change).is_some());
     let held = held.filter_map(|change| {
         let reason = reasons.for_change(&change)?.clone();
@@ -234,7 +240,16 @@ impl Reasons {
 
 /// Why the leavers of a job are held if too many people leave in all its parts together.
 pub fn leavers_held(people: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
-    too_many_leave(people, limits, base, Leaving::InParts)
+    too_many_leave(people, limits, base, Leaving::InParts).or_else(|| everyone_leaves(people, limits, base))
+}
+
+/// Why leavers are held where they are all people of the job: a short list may be that of another job. One person who was alone
+/// is an ordinary leaver.
+fn everyone_leaves(people: u64, limits: &Limits, base: Base) -> Option<HoldReason> {
+    let all = people + base.removed;
+    let stays = base.matched > 0 || people < base.known;
+    let is_suspect = limits.leavers != Limit::Off && people > 0 && !stays && all >= EMPTIED_MIN;
+    is_suspect.then_some(HoldReason::EveryoneLeaves { people: all })
 }
 
 fn too_many_leave(people: u64, limits: &Limits, base: Base, how: Leaving) -> Option<HoldReason> {

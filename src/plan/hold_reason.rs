@@ -42,6 +42,8 @@ pub enum HoldReason {
     MaxMissing(ManyMissing),
     #[error("segment \"{segment}\": {reason}")]
     Segment { segment: String, reason: Box<Self> },
+    #[error("all {people} people of the job would leave, and no limit lets everybody go; is it the right list?")]
+    EveryoneLeaves { people: u64 },
     #[error("all {people} people in it would leave")]
     Emptied { people: u64 },
     #[error("the only person in it would leave, as would everybody in other segments")]
@@ -371,6 +373,7 @@ impl HoldReason {
             | Self::MaxCreates { .. }
             | Self::MaxBlanked { .. }
             | Self::MaxMissing(_)
+            | Self::EveryoneLeaves { .. }
             | Self::Emptied { .. }
             | Self::EmptiedOfOne => true,
             Self::Both { first, then } => first.is_limit() || then.is_limit(),

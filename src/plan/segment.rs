@@ -6,13 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use super::guard::{Base, Guarded, Reasons};
+use super::guard::{Base, EMPTIED_MIN, Guarded, Reasons};
 use super::options::{Limit, Limits, Writes};
 use super::{Held, HoldReason, Judged};
 use crate::record::Sensitive;
-
-/// The fewest people who make segments that lose everybody suspect.
-const EMPTIED_MIN: u64 = 2;
 
 /// Holds, of what the limits of the whole let pass, what is too much for its segment. Who belongs to no segment is measured
 /// with the whole only.

@@ -80,6 +80,25 @@ fn what_is_edited_until_an_update_is_sent_stays_unless_the_job_overwrites_it() {
 }
 
 #[test]
+fn a_job_that_would_lose_everybody_is_held_whatever_its_size() {
+    // People known, found just now, removed in the last 24 hours, and leaving; and whether these are held.
+    for (known, matched, removed, people, held) in [
+        (3, 0, 0, 3, true),
+        (2, 0, 0, 2, true),
+        (1, 0, 1, 1, true),
+        (1, 0, 0, 1, false),
+        (3, 0, 0, 2, false),
+        (2, 7, 0, 2, false),
+        (2, 0, 1, 0, false),
+    ] {
+        let base = Base { known, matched, removed };
+        assert_eq!(leavers_held(people, &Limits::default(), base).is_some(), held, "{people} of {base:?}");
+        let off = Limits { leavers: Limit::Off, ..Limits::default() };
+        assert_eq!(leavers_held(people, &off, base), None, "{people} of {base:?}");
+    }
+}
+
+#[test]
 fn the_limit_that_all_parts_share_counts_who_left_in_the_last_24_hours() {
     for (people, removed, held) in [(20, 0, false), (21, 0, true), (10, 10, false), (11, 10, true), (0, 30, false)] {
         let base = Base { known: 1_000, removed, ..Base::default() };

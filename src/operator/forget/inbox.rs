@@ -22,7 +22,7 @@ use crate::hr_report::{HrReport, MARK, delimiter_of, harmless, is_page, keyed, t
 use crate::mapping::{Bound, Mapped};
 use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::staging::{StagedFile, Staging};
-use crate::reconcile::dropped::with_copy::{form, over};
+use crate::reconcile::dropped::with_copy::{over, rewritten_delimiter};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::report::job_report::named_as;
 use crate::record::Key;
@@ -89,13 +89,24 @@ fn kept(store: &Store, job: &Job, key: &Key, forgotten: &mut Forgotten) -> io::R
             forgotten.dropped_reports.insert(job.name.clone());
         }
     }
-    // It is not kept either way: a row that can't be read may be theirs. It counts where they are in it.
+    // What is open of it still counts: graces, first and last days of others.
     let scratch_of_copy = scratch(store)?;
-    let copy = staging.kept_copy(&scratch_of_copy.path().join("copy"))?;
-    let searched = copy.map(|copy| Searched { job, key, copy, rest: scratch_of_copy.path().join("rest") });
-    let is_in = searched.map(|searched| searched.file()).transpose()?;
-    staging.drop_kept_copy(store)?;
-    *files += u64::from(is_in.is_some_and(|fate| !matches!(fate, Redaction::Stays)));
+    if let Some(copy) = staging.kept_copy(&scratch_of_copy.path().join("copy"))? {
+        let searched = Searched { job, key, copy, rest: scratch_of_copy.path().join("rest") };
+        let fate = searched.file()?;
+        match fate {
+            Redaction::Stays => {}
+            Redaction::Goes => _ = staging.drop_kept_copy(store)?,
+            Redaction::Becomes => {
+                disk::sync(File::open(&searched.rest)?)?;
+                staging.replace_kept_copy(store, &searched.rest)?;
+                let mut state = JobState::load(store, &job.name).map_err(io::Error::other)?;
+                state.inbox.past.last_mut().into_iter().for_each(|last| last.rewritten = true);
+                state.save(store, &job.name).map_err(io::Error::other)?;
+            }
+        }
+        *files += u64::from(!matches!(fate, Redaction::Stays));
+    }
     if staging.copy().exists() {
         staging.drop_copy()?;
         disk::sync_folder(staging.copy().parent().expect("it lies in a folder"))?;
@@ -233,7 +244,7 @@ impl Searched<'_> {
             return Ok(Redaction::Stays);
         }
         let looked_at = over(job, self.copy.clone(), None);
-        let delimiter = form(job).delimiter.unwrap_or(b',');
+        let delimiter = rewritten_delimiter(job);
         let mut writer = None;
         let mut dropped = false;
         let mut failed = None;

@@ -11,6 +11,7 @@ use crate::history::{self, Audit, AuditEvent, Changed, Decided};
 use crate::mirror;
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::dropped::last_file;
+use crate::reconcile::dropped::staging::Staging;
 use crate::reconcile::model::job_state::JobState;
 use crate::record::{JobName, Key, RemoteId, Target, Value, erase_key};
 use crate::snapshot::{Index, Owner, SYNCED, SyncedRecord};
@@ -146,10 +147,16 @@ fn mentions(
             }
         }
         let mut state = JobState::load(store, job)?;
+        let before = state.inbox.past.last().map(|last| last.content.clone());
         state.inbox.forget();
+        if !Staging::of(store.home(), job).has_kept_copy().unwrap_or(false) {
+            state.inbox.kept_copy = None;
+        }
         // What cannot be looked at is not read again, as before.
         if let (Some(last), Some(job)) = (state.inbox.past.last_mut(), jobs.iter().find(|one| one.name == *job)) {
+            let before = before.unwrap_or_default();
             last.content = last_file::filed_content(job, store, &last.name).ok().flatten().unwrap_or_default();
+            last.rewritten |= !last.content.is_empty() && last.content != before;
         }
         state.rejected.first.clear();
         state.bad_values.first.clear();

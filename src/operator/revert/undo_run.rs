@@ -38,6 +38,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::protection;
 use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::row_segments::RowSegments;
 use crate::reconcile::plan::build::preview_plan;
 use crate::reconcile::plan::inputs::JobContext;
 use crate::reconcile::plan::segments;
@@ -195,7 +196,7 @@ fn judged(
     let (base, lately) = left_lately(context, job.mapping.target, &job.name, &index)?;
     let verdicts = held::verdicts(store, &job.name)?;
     let mut guarded = guard(changes, &job.limits, base, job.writes, &verdicts);
-    segments::guard(&mut guarded, job, store, &BTreeMap::new(), &lately)?;
+    segments::guard(&mut guarded, job, store, &RowSegments::default(), &lately)?;
     let made = guarded.go.extract_if(.., |change| !change.approved && change.wish.action == Action::Delete);
     let reason = HoldReason::MadeByRun;
     guarded.held.extend(made.map(|change| Held::change(change, &reason)));

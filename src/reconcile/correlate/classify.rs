@@ -20,6 +20,7 @@ use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::row_segments::RowSegments;
 use crate::record::{
     Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, RowMetadata, Target, Value, Values, normalize,
 };
@@ -44,8 +45,7 @@ pub(crate) struct Classified {
     pub(crate) matched: Vec<RemoteId>,
     /// The same by key, where other parts of the job refer to them.
     pub(crate) found: BTreeMap<Key, RemoteId>,
-    /// Their keys, with the segments of their rows, where the job has segments.
-    pub(crate) matched_in: BTreeMap<Key, String>,
+    pub(crate) segments: RowSegments,
     /// Keys whose rows may be about another person than the one that the job knows by them, and why.
     pub(crate) doubtful: BTreeMap<Key, HoldReason>,
     /// Entities that a record of this read claims, rightly or not: none of them is removed.
@@ -316,7 +316,7 @@ impl<'a> Classifier<'a> {
                     result.found.insert(key.clone(), entity.id);
                 }
                 if context.job.mapping.segment.is_some() {
-                    result.matched_in.insert(key.clone(), valid.marks.segment.clone());
+                    result.segments.matched.insert(key.clone(), valid.marks.segment.clone());
                 }
                 if let Some(known) = earlier {
                     result.note_edits(&valid.record, known, entity, rules);
@@ -361,8 +361,15 @@ impl<'a> Classifier<'a> {
         remember: &mut Remember<'_>,
     ) -> Result<(), Error> {
         let (spill, result) = (self.context.spill, &mut self.result);
-        let mut keep =
-            |known: Option<SyncedRecord>| known.map_or(Ok(()), |known| remember(candidate.key.clone(), known));
+        let has_segments = self.context.job.mapping.segment.is_some();
+        let settled_in = &mut result.segments.settled;
+        let mut keep = |known: Option<SyncedRecord>| {
+            let Some(known) = known else { return Ok(()) };
+            if has_segments {
+                settled_in.insert(candidate.key.clone(), known.marks.segment.clone());
+            }
+            remember(candidate.key.clone(), known)
+        };
         match decision {
             Decision::Settled { remember } => {
                 keep(remember)?;

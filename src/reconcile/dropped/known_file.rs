@@ -71,6 +71,7 @@ mod tests {
         let read: Timestamp = "2026-11-20T09:00:00Z".parse().unwrap();
         let (name, content) = (name.to_owned(), content.to_owned());
         Past {
+            rewritten: false,
             run: 1,
             name,
             content,

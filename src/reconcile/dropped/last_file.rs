@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::known_file::older_export;
 use super::next_file::{Arrivals, NextFile};
 use super::staging::Staging;
-use super::with_copy::over;
+use super::with_copy::{over, rewritten};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
@@ -71,10 +71,14 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
     let copy = scratch.path().join("copy");
+    let over_it = |path| {
+        let last = over(job, path, Some(past.name.clone().into()));
+        if past.rewritten { rewritten(last) } else { last }
+    };
     if state.inbox.kept_copy.is_some()
         && let Some(kept) = Staging::of(store.home(), &job.name).kept_copy(&copy).map_err(failed)?
     {
-        return Ok(Some((over(job, kept, Some(past.name.clone().into())), Some(scratch))));
+        return Ok(Some((over_it(kept), Some(scratch))));
     }
     let folder = Folder::open(&options.dir)?;
     if !folder.is_marked() {
@@ -83,7 +87,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     for name in &filed_as(&folder, &past.name).map_err(failed)? {
         let content = take_filed(&folder, Destination::Processed, name, options.size_max, &copy);
         if content.is_ok_and(|content| content.as_ref() == Some(&past.content)) {
-            return Ok(Some((over(job, copy, Some(past.name.clone().into())), Some(scratch))));
+            return Ok(Some((over_it(copy), Some(scratch))));
         }
     }
     Ok(None)

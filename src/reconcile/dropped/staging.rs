@@ -113,9 +113,19 @@ impl Staging {
         self.home.file(&self.named("kept_copy"), scratch)
     }
 
+    /// Whether the last file is kept.
+    pub(crate) fn has_kept_copy(&self) -> io::Result<bool> {
+        Ok(self.home.files(&self.folder)?.iter().any(|name| name == "kept_copy"))
+    }
+
+    /// Puts the file at `path` in the place of the last one.
+    pub(crate) fn replace_kept_copy(&self, store: &Store, path: &Path) -> io::Result<()> {
+        store.take_file(&self.named("kept_copy"), path)
+    }
+
     /// Drops the last file; whether there was one.
     pub(crate) fn drop_kept_copy(&self, store: &Store) -> io::Result<bool> {
-        let is_there = self.home.files(&self.folder)?.iter().any(|name| name == "kept_copy");
+        let is_there = self.has_kept_copy()?;
         if is_there {
             store.drop_file(&self.named("kept_copy"))?;
         }

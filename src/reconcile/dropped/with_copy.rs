@@ -29,6 +29,23 @@ pub(crate) fn in_all_parts(job: Job, change: &dyn Fn(Job) -> Job) -> Job {
     Job { organizations, memberships, ..change(Job { organizations: None, memberships: None, ..job }) }
 }
 
+/// The delimiter of a file out of which a person was taken.
+pub(crate) fn rewritten_delimiter(job: &Job) -> u8 {
+    form(job).delimiter.unwrap_or(b',')
+}
+
+/// A job over a file out of which a person was taken: its form says nothing of how the job's files are written.
+pub(crate) fn rewritten(job: Job) -> Job {
+    let options = csv::Options {
+        encoding: csv::Encoding::Named(encoding_rs::UTF_8),
+        delimiter: Some(rewritten_delimiter(&job)),
+        header: Some(1),
+        is_own: true,
+        ..form(&job)
+    };
+    in_all_parts(job, &|job| Job { source: Source::Csv(options.clone()), ..job })
+}
+
 /// A job over the copy at `path` of what messages call `called`. A copy stands still.
 pub(crate) fn over(job: &Job, path: PathBuf, called: Option<PathBuf>) -> Job {
     let source = csv::Options { path, called, settle: Duration::ZERO, ..form(job) };

@@ -16,10 +16,11 @@ use super::cleanup::{has_come_due, is_open, is_sendable};
 use super::staleness;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
-use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, with_inbox};
+use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, rewritten, with_inbox};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::{Mirrors, needed};
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -60,6 +61,8 @@ impl PendingWork {
                 .map_err(|source| inbox::Error::Copy { name: kept_copy.name.clone(), source })?
         {
             let last = over(job, path, Some(kept_copy.name.clone().into()));
+            let is_rewritten = state.inbox.past.last().is_some_and(|last| last.rewritten);
+            let last = if is_rewritten { rewritten(last) } else { last };
             let last = with_inbox(last, &|inbox| inbox::Options { doubt: kept_copy.doubt.clone(), ..inbox });
             return Ok(Self::Last(Box::new(again(last)), kept_copy.name));
         }
@@ -103,6 +106,9 @@ pub(crate) async fn run(
     narrow: &KeyFilter,
 ) -> Result<Report, Error> {
     let begun = StartedRun::begin(context)?;
+    if !narrow.is_narrow() {
+        leave_older(context.store, job, staging)?;
+    }
     let mut looks_again = false;
     let work = PendingWork::of(job, (context.store, context.now_for_leavers()), &staging.copy())?;
     // Where something waits that needs no row, the last file may be due all the same.
@@ -148,6 +154,24 @@ pub(crate) async fn run(
     report.is_narrow = narrow.is_narrow();
     begun.record(context, job, &report)?;
     Ok(report)
+}
+
+/// Lets the list before one that seemed to be older count again, once nothing of that one waits any more: what it left open still is.
+fn leave_older(store: &Store, job: &Job, staging: &Staging) -> Result<(), Error> {
+    let mut state = JobState::load(store, &job.name)?;
+    let is_older = job.mode == Mode::Full && state.inbox.past.last().is_some_and(|last| last.doubted);
+    if !is_older || is_sendable(store, job)? {
+        return Ok(());
+    }
+    for part in job.parts() {
+        if !HELD.is_empty(store, &part.name)? {
+            return Ok(());
+        }
+    }
+    state.inbox.past.pop();
+    state.inbox.kept_copy = None;
+    last_file::drop_kept_copy(store, job, staging);
+    Ok(state.save(store, &job.name)?)
 }
 
 /// Notes when the service was last listed for what files of changes said.
@@ -216,8 +240,9 @@ pub(crate) fn repeated(
 /// Whether the last file is to be looked at once more.
 fn is_due(context: &Context<'_>, job: &Job, (state, last): (&JobState, &Past)) -> Result<bool, Error> {
     let (now, full_pull) = (context.clock.now(), context.config.state.full_pull);
-    // No copy of it is kept where a person was forgotten since; a row of it may come to something else by now all the same.
-    let is_open = state.inbox.is_unjudged() || (state.inbox.is_unfinished() && state.inbox.kept_copy.is_none());
+    // No copy of it is kept where a person was forgotten since that could not be taken out of it: graces and days count all the same.
+    let is_lost = job.mode == Mode::Full && state.inbox.kept_copy.is_none();
+    let is_open = state.inbox.is_unjudged() || (is_lost && is_open(context.store, job)?);
     let mut due = job.mode == Mode::Full && (is_open || is_altered(context.store, job, last)?);
     for target in needed(job) {
         // None where it was never listed, or a rebuild dropped what is known of it.

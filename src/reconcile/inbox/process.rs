@@ -247,6 +247,7 @@ impl<'a> InboxRun<'a> {
         let runs: Vec<u64> = if before.is_empty() { before } else { before.into_iter().chain([begun.run]).collect() };
         let hr_report = self.hr_report(&report, &name, &runs)?;
         let past = Past {
+            rewritten: false,
             run: begun.run,
             name,
             content: taken.content.clone(),
@@ -272,7 +273,8 @@ impl<'a> InboxRun<'a> {
         let is_paused = pause::reason(self.context.store.home(), &self.job.name).is_some();
         match result {
             Ok(mut report) if report.details.nothing_taken => {
-                report.details.note = Some(FileNote::TooFew);
+                let has_rows = report.counts.records == 0 && !report.rejections.is_empty();
+                report.details.note = Some(if has_rows { FileNote::NoRowUsed } else { FileNote::TooFew });
                 (report, Some(Destination::Failed))
             }
             // It is done with only when all of it is sent, so it is read once more.

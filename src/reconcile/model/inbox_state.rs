@@ -46,6 +46,9 @@ pub(crate) struct Past {
     pub(crate) name: String,
     /// The digest of its bytes; empty where nothing is to be known again by it.
     pub(crate) content: String,
+    /// Whether a person was taken out of it since: then it is in a form of our own, and no more in that of the job's files.
+    #[serde(default)]
+    pub(crate) rewritten: bool,
     /// Whether it was a list of everyone, or one of changes; none where the job read something else since, so that it is not looked at
     /// again.
     #[serde(default)]
@@ -136,7 +139,6 @@ impl InboxState {
     /// Forgets by what files would be known again.
     pub(crate) fn forget(&mut self) {
         self.current = None;
-        self.kept_copy = None;
         self.past.iter_mut().for_each(|past| past.content.clear());
     }
 }

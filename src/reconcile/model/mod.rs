@@ -20,6 +20,7 @@ pub(crate) mod plan_file_error;
 pub(crate) mod reason;
 pub(crate) mod recent_runs;
 pub(crate) mod replicas;
+pub(crate) mod row_segments;
 pub(crate) mod spoilt_keys;
 pub(crate) mod state_updates;
 pub(crate) mod waiting_files;

@@ -192,8 +192,12 @@ impl<'a> Inputs<'a> {
 
     /// Why nothing is taken from a source that is too short.
     pub(super) fn too_few_records(&self) -> Option<Block> {
-        // A row of a file of changes that says that its person is gone is what such a file is for.
-        let left = if self.job().mode == Mode::Changes { self.rows.statements } else { 0 };
+        // A row of a file of changes that says that its person is gone is what such a file is for; and no filter that lets no one in
+        // makes a last day.
+        let left = match self.job().mode {
+            Mode::Changes => self.rows.statements,
+            Mode::Full => self.rows.left.values().filter(|statement| statement.is_by_day).count() as u64,
+        };
         // So is one that has only people who begin later.
         let early = self.rows.early_keys().count() as u64;
         let (records, least) = (self.records() + left + early, self.job().limits.min_records);
@@ -202,8 +206,8 @@ impl<'a> Inputs<'a> {
 
     /// Why nothing is taken of memberships: nothing is taken of the rows of the people who have them.
     pub(super) fn nothing_taken_of_people(&self) -> Option<Block> {
-        let blocks = self.part.people().into_iter().flat_map(|people| &people.rest.blocked);
-        blocks.cloned().find(Block::is_nothing_taken)
+        let mut blocks = self.part.people().into_iter().flat_map(|people| &people.rest.blocked);
+        blocks.find(|block| block.is_nothing_taken()).cloned()
     }
 
     /// Whether the read has a row of a known key.

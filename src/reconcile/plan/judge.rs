@@ -24,6 +24,7 @@ use crate::reconcile::leavers::organization_transfers::NewMemberships;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
+use crate::reconcile::model::row_segments::RowSegments;
 use crate::reconcile::restored_state;
 use crate::record::{Action, Key, RowMetadata, Target};
 use crate::snapshot::SyncedRecord;
@@ -94,7 +95,7 @@ impl Inputs<'_> {
             classified.found.extend(released);
         }
         in_force.append(&mut leaving.limit.decided);
-        let guarded = self.guard(changes, undecided.go, leaving, &classified.matched_in)?;
+        let guarded = self.guard(changes, undecided.go, leaving, &classified.segments)?;
         let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
         if waits {
             leaving.place = Some(UNSETTLED.to_owned());
@@ -126,7 +127,7 @@ impl Inputs<'_> {
         changes: Vec<Outline>,
         released: Vec<Outline>,
         leaving: &mut Leaving,
-        matched_in: &BTreeMap<Key, String>,
+        rows_in: &RowSegments,
     ) -> Result<Guarded<Outline>, Error> {
         let (job, verdicts) = (self.job(), &self.decisions.verdicts);
         let early = leaving.limit.held.take();
@@ -135,7 +136,7 @@ impl Inputs<'_> {
         let doubtful = self.hold(doubtful, &reason)?;
         let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, &self.decisions.unasked);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
-        segments::guard(&mut guarded, job, self.store(), matched_in, &leaving.lately)?;
+        segments::guard(&mut guarded, job, self.store(), rows_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
             guarded.hold_leavers(&leaving.limit.due, &reason);
             guarded.held.extend(self.hold(changes, &reason)?);

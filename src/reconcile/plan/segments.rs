@@ -6,7 +6,8 @@ use serde::Deserialize;
 
 use crate::config::Job;
 use crate::plan::{Base, Guarded, Judged, guard_segments};
-use crate::record::{Key, RowMetadata};
+use crate::reconcile::model::row_segments::RowSegments;
+use crate::record::RowMetadata;
 use crate::snapshot::{Left, SYNCED};
 use crate::store::{self, Store};
 
@@ -19,13 +20,13 @@ struct Counted {
     left: Option<Left>,
 }
 
-/// Puts the limits of the segments on what the limits of the whole let pass. `matched` are the people found just now, and
-/// `lately` those who left in the last 24 hours. People are counted only where something is to be judged.
+/// Puts the limits of the segments on what the limits of the whole let pass. `lately` are those who left in the last 24 hours. People
+/// are counted only where something is to be judged.
 pub(crate) fn guard(
     guarded: &mut Guarded<impl Judged>,
     job: &Job,
     store: &Store,
-    matched: &BTreeMap<Key, String>,
+    RowSegments { matched, settled }: &RowSegments,
     lately: &[RowMetadata],
 ) -> Result<(), store::Error> {
     let mut judged = guarded.go.iter().filter(|change| !change.is_approved() && !change.segment().is_empty());
@@ -34,12 +35,11 @@ pub(crate) fn guard(
     }
     let mut bases: BTreeMap<String, Base> = BTreeMap::new();
     // Whose row is there counts where it is now, not where it was.
-    let moved: BTreeMap<&str, &str> = guarded
-        .go
-        .iter()
-        .filter(|change| change.is_known())
-        .map(|change| (change.key().as_str(), change.segment()))
-        .collect();
+    let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
+    let changed = guarded.go.iter().chain(held).filter(|change| change.is_known());
+    let settled = settled.iter().map(|(key, segment)| (key.as_str(), segment.as_str()));
+    let moved: BTreeMap<&str, &str> =
+        settled.chain(changed.map(|change| (change.key().as_str(), change.segment()))).collect();
     SYNCED.of::<Counted>().each(store, &job.name, |key, Counted { marks, left }| {
         // A first run remembers the people that it matches while it runs.
         if left.is_none() && !matched.contains_key(&key) {

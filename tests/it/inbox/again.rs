@@ -4,14 +4,15 @@ use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use rosterd::clock::Clock;
 use rosterd::push::Outcome;
 use rosterd::queue::Change;
 use rosterd::reconcile::{RunObserver, Stage, Status};
 use rosterd::record::JobName;
 
-use super::{Inbox, LEAVE_AT_ONCE, reason_has, three, world};
-use crate::support::{Config, Ran, people};
+use super::{Inbox, LEAVE_AT_ONCE, inbox_of, reason_has, three, world};
+use crate::support::{Config, HEADER, Ran, World, people, row};
 
 /// Asks a run to stop for another once this number of changes was sent.
 struct PreemptAfter(AtomicUsize);
@@ -92,6 +93,50 @@ fn law_1_who_was_rejected_in_an_older_file_comes_with_a_later_one() {
         inbox.drop("staff-2027-01-06.csv", people(if mode == "full" { 1..21 } else { 19..21 }));
         let ran = world.sync().expect(0);
         assert_eq!((ran.writes(), world.staff().len()), ((2, 0, 0), 20), "{mode}: {ran:?}");
+    }
+}
+
+#[test]
+fn what_the_newest_list_left_open_counts_again_once_nothing_of_an_older_one_waits() {
+    for is_rejected in [false, true] {
+        let clock = Clock::fixed("2027-01-04T09:00:00Z".parse().unwrap());
+        let config = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
+        let config = Config {
+            source: "settle = \"0s\"\n".into(),
+            job: config.job.clone() + "active_from = \"{{ start }}\"\n",
+            ..config
+        };
+        let world = inbox_of(World::at(&clock, config));
+        let inbox = Inbox(&world);
+        let after = |hours: i64| {
+            clock.advance(SignedDuration::from_hours(hours));
+            world.sync_at(&clock);
+            world.sync_at(&clock);
+        };
+        let header = HEADER.trim_end().to_owned() + ",Start\n";
+        let list = |numbers: std::ops::Range<usize>, title: &str, start: &str| {
+            let dated = |number| format!("{},{start}\n", row(number, title).trim_end());
+            numbers.map(dated).collect::<String>()
+        };
+        inbox.drop("staff-2027-01-04.csv", header.clone() + &list(1..19, "Clerk", ""));
+        after(0);
+        inbox.drop(
+            "staff-2027-01-05.csv",
+            header.clone() + &list(2..19, "Clerk", "") + &list(19..20, "Clerk", "2027-01-08"),
+        );
+        after(24);
+        let title = if is_rejected { "Baker" } else { "Clerk" };
+        inbox.drop("staff-2026-12-01.csv", header + &list(1..4, title, "") + &list(4..19, "Clerk", ""));
+        after(0);
+        if is_rejected {
+            world.run(&["reject", "staff"]).expect(0);
+        }
+        after(0);
+        assert_eq!(world.staff().len(), 18, "rejected: {is_rejected}");
+        after(30);
+        assert_eq!((world.staff().len(), world.held_as(1)), (17, None), "rejected: {is_rejected}");
+        after(48);
+        assert!(world.held_as(19).is_some(), "rejected: {is_rejected}");
     }
 }
 

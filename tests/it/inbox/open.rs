@@ -363,22 +363,30 @@ fn law_1_a_list_is_not_read_again_after_the_job_read_something_newer_elsewhere()
 
 #[test]
 fn a_list_that_is_to_be_looked_at_again_and_can_not_be_is_named() {
-    for is_gone in [true, false] {
-        let mut world = world("", LEAVE_AT_ONCE);
-        Inbox(&world).drop("s-2026-11-20.csv", people(1..20));
-        world.sync().expect(0);
-        if is_gone {
-            std::fs::remove_dir_all(Inbox(&world).path("processed")).unwrap();
-            std::fs::create_dir(Inbox(&world).path("processed")).unwrap();
-        } else {
-            Inbox(&world).drop("s-2026-11-10.csv", people(1..20).replace("Clerk", "Boss"));
-            world.sync().expect(4);
-            world.run(&["reject", "staff"]).expect(0);
-        }
-        world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config });
-        world.sync().expect(0);
-        reason_has(&world.sync().expect(0), "so it is not looked at again");
-    }
+    let mut world = world("", LEAVE_AT_ONCE);
+    Inbox(&world).drop("s-2026-11-20.csv", people(1..20));
+    world.sync().expect(0);
+    std::fs::remove_dir_all(Inbox(&world).path("processed")).unwrap();
+    std::fs::create_dir(Inbox(&world).path("processed")).unwrap();
+    world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config });
+    world.sync().expect(0);
+    reason_has(&world.sync().expect(0), "so it is not looked at again");
+}
+
+#[test]
+fn another_mapping_looks_at_the_newest_list_again_once_an_older_one_is_rejected() {
+    let mut world = world("", LEAVE_AT_ONCE);
+    Inbox(&world).drop("s-2026-11-20.csv", people(1..20));
+    world.sync().expect(0);
+    Inbox(&world).drop("s-2026-11-10.csv", people(1..20).replace("Clerk", "Boss"));
+    world.sync().expect(4);
+    world.run(&["reject", "staff"]).expect(0);
+    world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title | upper }}"), ..config });
+    world.sync();
+    assert_eq!(world.sync().expect(4).job()["held"], 19);
+    world.run(&["approve", "staff"]).expect(0);
+    world.sync().expect(0);
+    assert_eq!(world.held_as(1).unwrap()["title"], "CLERK");
 }
 
 #[test]
@@ -406,4 +414,29 @@ fn fault_94_an_equal_file_with_a_later_date_makes_others_older() {
     }
     Inbox(&world).drop("s-2026-11-10.csv", people(1..19));
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+}
+
+#[test]
+fn a_grace_runs_on_though_someone_is_forgotten_meanwhile() {
+    for encoded in ["utf-8", "windows-1252"] {
+        let clock = Clock::fixed("2027-01-04T09:00:00Z".parse().unwrap());
+        let config = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n");
+        let world = inbox_of(World::at(&clock, Config { source: "settle = \"0s\"\n".into(), ..config }));
+        let inbox = Inbox(&world);
+        let list = |numbers: std::ops::Range<usize>| {
+            let text = people(numbers).replace("Clerk", "Köchin");
+            if encoded == "utf-8" { text.into_bytes() } else { windows_1252(&text) }
+        };
+        inbox.drop("a.csv", list(1..19));
+        world.sync_at(&clock);
+        clock.advance(SignedDuration::from_hours(1));
+        inbox.drop("b.csv", list(2..19));
+        world.sync_at(&clock);
+        world.run(&["forget", "P00007"]).expect(0);
+        clock.advance(SignedDuration::from_hours(30));
+        world.sync_at(&clock);
+        world.sync_at(&clock);
+        assert_eq!((world.held_as(1), world.staff().len()), (None, 17), "{encoded}");
+        assert_eq!(world.held_as(8).unwrap()["title"], "Köchin", "{encoded}");
+    }
 }

@@ -49,6 +49,19 @@ fn a_unit_that_is_hidden_is_held_whatever_its_size_and_named_by_run_and_check() 
 }
 
 #[test]
+fn a_unit_that_is_hidden_is_held_though_one_of_its_people_moved_to_another_at_once() {
+    let all = shown(&[unit("people", 1..300), unit("tiny", 300..303)]);
+    let server = Scripted::of_pages(move |_, _| all());
+    let source = slapd::source(&[server.url()], "");
+    let world = World::of(reading(source, "segment = \"{{ dn | ou }}\""));
+    assert_eq!(world.sync().expect(0).writes(), (302, 0, 0));
+    let hidden = shown(&[unit("people", 1..301)]);
+    server.say_pages(move |_, _| hidden());
+    let ran = world.sync().expect(4);
+    assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
+}
+
+#[test]
 fn law_7_a_run_that_looks_by_another_account_or_elsewhere_is_held_first() {
     let lines = |dn: &str| format!("bind_dn = \"{dn}\"\nbind_password = \"word\"\n");
     let person = "(objectClass=inetOrgPerson)";
@@ -74,4 +87,67 @@ fn law_7_a_run_that_looks_by_another_account_or_elsewhere_is_held_first() {
             assert!(ran.ended().2.contains("alters 1 person"), "{what}: {ran:?}");
         }
     }
+}
+
+/// People with these values of two attributes: the first few as given, the rest as staff without a last day.
+fn typed(first: &[(&[&str], &[&str])]) -> impl Fn() -> Vec<Said> + Send + Sync + 'static + use<> {
+    let one = |number: usize, (kinds, days): (&[&str], &[&str])| {
+        let Said::Entry(dn, mut attributes) = entry(number, &[]) else { unreachable!("it is an entry") };
+        for (name, values) in [("employeeType", kinds), ("endDate", days)] {
+            let values = values.iter().map(|value| value.as_bytes().to_vec()).collect::<Vec<_>>();
+            attributes.extend(Some((name.to_owned(), values)).filter(|(_, values)| !values.is_empty()));
+        }
+        Said::Entry(dn, attributes)
+    };
+    let given = |at: usize| first.get(at).copied().unwrap_or((&["staff"], &[]));
+    shown(&[(0..40).map(|at| one(at + 1, given(at))).collect()])
+}
+
+/// A world whose job includes staff up to their last day, and removes leavers after an hour.
+fn staff_only(server: &Scripted) -> World {
+    let source = slapd::source(&[server.url()], "optional = [\"endDate\", \"employeeType\"]\n");
+    let job = "include = \"{{ employeeType == 'staff' }}\"\nactive_until = \"{{ endDate }}\"\n";
+    let of = reading(source, "max_leavers = 10");
+    let world = World::of(Config { job: of.job.clone() + job, rest: of.rest.replace("0s", "1h"), ..of });
+    assert_eq!(world.sync().expect(0).writes(), (40, 0, 0));
+    world
+}
+
+#[test]
+fn law_1_an_entry_that_lacks_what_says_who_is_included_does_not_say_that_its_person_is_gone() {
+    let all = typed(&[]);
+    let server = Scripted::of_pages(move |_, _| all());
+    let world = staff_only(&server);
+    // One is said to be something else; of the two others it is not shown any more what they are.
+    let hidden = typed(&[(&["alum"], &[]), (&[], &[]), (&[], &[])]);
+    server.say_pages(move |_, _| hidden());
+    let ran = world.sync();
+    assert_eq!((ran.writes(), ran.job()["missing"].as_u64()), ((0, 0, 1), Some(2)), "{ran:?}");
+    assert!(ran.ended().2.contains("2 people count as missing") && ran.ended().2.contains("`employeeType`"), "{ran:?}");
+    let shown = typed(&[(&["alum"], &[])]);
+    server.say_pages(move |_, _| shown());
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), ran.job()["missing"].as_u64()), ((0, 0, 0), Some(0)), "{ran:?}");
+    assert_eq!(world.staff().len(), 39);
+}
+
+#[test]
+fn law_8_no_one_leaves_by_one_of_several_values() {
+    let all = typed(&[]);
+    let server = Scripted::of_pages(move |_, _| all());
+    let world = staff_only(&server);
+    let several = typed(&[
+        (&["alum", "staff"], &[]),
+        (&["staff", "temp", "visitor"], &[]),
+        (&["staff"], &["2020-01-01", "2099-01-01"]),
+        // They come to one result.
+        (&["alum", "temp"], &[]),
+        (&["staff"], &["2099-01-01", "2099-01-01 "]),
+    ]);
+    server.say_pages(move |_, _| several());
+    let ran = world.sync();
+    let rejected = ran.job()["rejected"].as_u64();
+    assert_eq!((ran.writes(), rejected, world.staff().len()), ((0, 0, 1), Some(3), 39), "{ran:?}");
+    let said = ran.job()["rejected_rows"].to_string();
+    assert!(said.contains("`employeeType` has several values") && said.contains("`endDate` has several"), "{said}");
 }
