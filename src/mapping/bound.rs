@@ -202,7 +202,6 @@ impl<'m> Bound<'m> {
         };
         let key = self.key(&seen);
         let mapped = match (included, key) {
-            (Err(_), key) if self.is_of_persons_row() => return Reading::says_nothing(key.ok()),
             (Ok(false), Ok(key)) => Mapped::Left(key),
             (Ok(false), Err(_)) if !self.names_leavers => Mapped::Dropped,
             (Err(reason), key) => reject(row, key.ok(), "include", self.include.as_ref(), reason),
@@ -211,20 +210,20 @@ impl<'m> Bound<'m> {
                 let mapped = reject(row, None, name, [&self.key].into_iter().chain(&self.joined), reason);
                 return Reading { member, ..Reading::plain(mapped) };
             }
-            (Ok(true), Ok(key)) if row.fault().is_some() && self.is_of_persons_row() => {
-                return Reading::says_nothing(Some(key));
-            }
             (Ok(true), Ok(key)) if row.fault().is_some() => {
                 let (place, reason) = row.fault().expect("it has one");
                 reject(row, Some(key), place, None, reason.clone())
             }
             (Ok(true), Ok(key)) => match self.marked(&seen, &key) {
                 Ok(marked) => return self.on(today, &seen, key, marked),
-                Err(_) if self.is_of_persons_row() => return Reading::says_nothing(Some(key)),
                 Err((mark, reason)) => reject(row, Some(key), mark.place(), self.mark(mark), reason),
             },
         };
-        Reading::plain(mapped)
+        match mapped {
+            // The part of the people says what is wrong with it.
+            Mapped::Rejected(rejected) if self.is_of_persons_row() => Reading::says_nothing(rejected.key),
+            mapped => Reading::plain(mapped),
+        }
     }
 
     /// Which of the attributes that `include` names an entry of a directory has; nothing of a row of a file, which has all columns.
@@ -236,10 +235,8 @@ impl<'m> Bound<'m> {
     /// Those attributes that `include` names, that an entry had `before`, and that it has no more: the account may not be allowed to
     /// read them.
     pub fn lacks(&self, row: &Row, before: u64) -> impl Iterator<Item = &str> {
-        let gone = self
-            .included_by
-            .iter()
-            .filter(move |(at, name)| row.dn().is_some() && before & bit_of(name) != 0 && row.cell(*at).is_empty());
+        let gone =
+            self.included_by.iter().filter(move |(at, name)| before & bit_of(name) != 0 && row.cell(*at).is_empty());
         gone.map(|(_, name)| name.as_str())
     }
 

@@ -159,18 +159,15 @@ impl<'a> Collector<'a> {
                 self.note_unchanged(at, row.line);
                 return ControlFlow::Continue(());
             }
-            match self.is_silent(context.store, &reading, (row, bound)) {
-                Ok(false) => {}
-                Ok(true) => return ControlFlow::Continue(()),
-                Err(error) => {
-                    full = Some(Error::from(error));
-                    return ControlFlow::Break(());
-                }
-            }
-            match self.take(reading, (row, bound), digest) {
+            let taken = match self.is_silent(context.store, &reading, (row, bound)) {
+                Ok(true) => Ok(()),
+                Ok(false) => self.take(reading, (row, bound), digest).map_err(Error::from),
+                Err(error) => Err(error.into()),
+            };
+            match taken {
                 Ok(()) => ControlFlow::Continue(()),
                 Err(error) => {
-                    full = Some(error.into());
+                    full = Some(error);
                     ControlFlow::Break(())
                 }
             }

@@ -10,5 +10,5 @@ pub(crate) mod replica_lag;
 mod row_finder;
 pub(crate) mod rows;
 pub(crate) mod shared_read;
-pub(crate) mod silent_entries;
-mod stray_rows;
+mod silent_entries;
+pub(crate) mod stray_rows;

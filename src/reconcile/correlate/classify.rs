@@ -362,11 +362,11 @@ impl<'a> Classifier<'a> {
     ) -> Result<(), Error> {
         let (spill, result) = (self.context.spill, &mut self.result);
         let has_segments = self.context.job.mapping.segment.is_some();
-        let settled_in = &mut result.segments.settled;
+        let RowSegments { matched, settled } = &mut result.segments;
         let mut keep = |known: Option<SyncedRecord>| {
             let Some(known) = known else { return Ok(()) };
-            if has_segments {
-                settled_in.insert(candidate.key.clone(), known.marks.segment.clone());
+            if has_segments && !matched.contains_key(&candidate.key) {
+                settled.insert(candidate.key.clone(), known.marks.segment.clone());
             }
             remember(candidate.key.clone(), known)
         };

@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use super::known_file::older_export;
 use super::next_file::{Arrivals, NextFile};
 use super::staging::Staging;
-use super::with_copy::{over, rewritten};
+use super::with_copy::{over, over_last};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::reconcile::model::error::Error;
@@ -71,10 +71,7 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
     let failed = |source| inbox::Error::Copy { name: past.name.clone(), source };
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
     let copy = scratch.path().join("copy");
-    let over_it = |path| {
-        let last = over(job, path, Some(past.name.clone().into()));
-        if past.rewritten { rewritten(last) } else { last }
-    };
+    let over_it = |path| over_last(job, path, &past.name, past.rewritten);
     if state.inbox.kept_copy.is_some()
         && let Some(kept) = Staging::of(store.home(), &job.name).kept_copy(&copy).map_err(failed)?
     {

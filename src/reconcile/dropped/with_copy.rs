@@ -34,8 +34,13 @@ pub(crate) fn rewritten_delimiter(job: &Job) -> u8 {
     form(job).delimiter.unwrap_or(b',')
 }
 
-/// A job over a file out of which a person was taken: its form says nothing of how the job's files are written.
-pub(crate) fn rewritten(job: Job) -> Job {
+/// A job over the last file, as it is kept under this name. The form of one that was rewritten, since a person was taken out of it, says
+/// nothing of how the job's files are written.
+pub(crate) fn over_last(job: &Job, path: PathBuf, name: &str, is_rewritten: bool) -> Job {
+    let job = over(job, path, Some(name.into()));
+    if !is_rewritten {
+        return job;
+    }
     let options = csv::Options {
         encoding: csv::Encoding::Named(encoding_rs::UTF_8),
         delimiter: Some(rewritten_delimiter(&job)),

@@ -16,11 +16,10 @@ use super::cleanup::{has_come_due, is_open, is_sendable};
 use super::staleness;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::reconcile::approval::held::HELD;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
-use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, rewritten, with_inbox};
+use crate::reconcile::dropped::with_copy::{again, form, in_all_parts, over, over_last, with_inbox};
 use crate::reconcile::leavers::missing_limit::{Remembered, remembered};
 use crate::reconcile::mirrors::{Mirrors, needed};
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -60,9 +59,8 @@ impl PendingWork {
                 .kept_copy(scratch)
                 .map_err(|source| inbox::Error::Copy { name: kept_copy.name.clone(), source })?
         {
-            let last = over(job, path, Some(kept_copy.name.clone().into()));
             let is_rewritten = state.inbox.past.last().is_some_and(|last| last.rewritten);
-            let last = if is_rewritten { rewritten(last) } else { last };
+            let last = over_last(job, path, &kept_copy.name, is_rewritten);
             let last = with_inbox(last, &|inbox| inbox::Options { doubt: kept_copy.doubt.clone(), ..inbox });
             return Ok(Self::Last(Box::new(again(last)), kept_copy.name));
         }
@@ -162,11 +160,6 @@ fn leave_older(store: &Store, job: &Job, staging: &Staging) -> Result<(), Error>
     let is_older = job.mode == Mode::Full && state.inbox.past.last().is_some_and(|last| last.doubted);
     if !is_older || is_sendable(store, job)? {
         return Ok(());
-    }
-    for part in job.parts() {
-        if !HELD.is_empty(store, &part.name)? {
-            return Ok(());
-        }
     }
     state.inbox.past.pop();
     state.inbox.kept_copy = None;

@@ -1,7 +1,8 @@
 //! Which of some leavers another job has: in its source, or in what it was to do and has not done.
 //!
 //! Two records are one person where a field by which the other job finds people is the same, and nothing else speaks against it; and
-//! where their key is the same UUID, which a directory gives to each entry, whatever else is another by now. What a row says that can't be used, or that may be an old one, proves no absence (law 1).
+//! where their key is the same UUID, which a directory gives to each entry, whatever else is another by now. What a row says that
+//! can't be used, or that may be an old one, proves no absence (law 1).
 //!
 //! Rejected: what the other job knows. It is what its source said at its last run, and each run of it may be the one that fails.
 

@@ -1,8 +1,8 @@
 //! People who leave one job and appear in another one's source: from staff to contractors, from one site's list to another's.
 //!
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
-//! are one person where their emails are the same, or their key is the same UUID. A person who comes to another job of the same side keeps their entity: this
-//! job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
+//! are one person where their emails are the same, or their key is the same UUID. A person who comes to another job of the
+//! same side keeps their entity: this job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
 //! job's: where the other one never does and loses them again, they leave here as anybody does.
 //!
 //! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source can't be read or not to its
