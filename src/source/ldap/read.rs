@@ -19,7 +19,11 @@ use super::state::DirectoryState;
 use super::units::{self, Units};
 use crate::clock::Clock;
 use crate::source::{self, Access, Read, RequiredColumns, Row};
+use crate::text::{counted, some_of};
 
+/// How many names of attributes with options are counted, and how many a note names.
+const OPTIONS_MAX: usize = 100;
+const OPTIONS_NAMED_MAX: usize = 3;
 /// Why an attribute is not used.
 const TOO_LARGE: &str = "it is the largest attribute of an entry of more than 2 MiB, and was left out";
 
@@ -84,6 +88,8 @@ pub(super) struct Reading {
     moved: u64,
     superseded: Vec<u64>,
     doubts: Vec<String>,
+    /// By a name with options: the attribute that the mapping names, and how many entries have no value of that but of this.
+    only_with_options: BTreeMap<String, (usize, u64)>,
 }
 
 impl Reading {
@@ -103,6 +109,7 @@ impl Reading {
             moved: 0,
             superseded: Vec::new(),
             doubts: Vec::new(),
+            only_with_options: BTreeMap::new(),
         }
     }
 
@@ -163,9 +170,18 @@ impl Reading {
     fn fill(&mut self, entry: RawEntry) {
         self.values.iter_mut().for_each(Vec::clear);
         let RawEntry { dn, attributes, unread, too_large, .. } = entry;
+        let mut with_options = Vec::new();
         for attribute in attributes {
             if let Some(at) = self.attributes.column(&attribute.name) {
                 self.values[at].extend(attribute.values);
+            } else if let Some((plain, _)) = attribute.name.split_once(';') {
+                with_options.extend(self.attributes.column(plain).map(|at| (attribute.name, at)));
+            }
+        }
+        with_options.retain(|(_, at)| self.values[*at].is_empty());
+        for (name, at) in with_options {
+            if self.only_with_options.len() < OPTIONS_MAX || self.only_with_options.contains_key(&name) {
+                self.only_with_options.entry(name).or_insert((at, 0)).1 += 1;
             }
         }
         let mut flaws = Vec::new();
@@ -238,15 +254,12 @@ impl Reading {
         };
         if self.moved > 0 {
             let moved = self.moved;
-            tracing::warn!(
-                entries = moved,
-                "{moved} entries came twice while the directory was read; the later ones count"
-            );
-            notes.push(match self.moved {
+            notes.push(match moved {
                 1 => "1 entry came twice, since it was moved meanwhile or bases overlap; what came later counts".to_owned(),
                 many => format!("{many} entries came twice, since they were moved meanwhile or bases overlap; what came later counts"),
             });
         }
+        notes.extend(self.options_note());
         notes.extend(options.certificate.as_ref().and_then(|certificate| certificate.expiry(clock.now())));
         if !options.tls_verify {
             notes.push("tls_verify = false: the server's certificate was not verified".to_owned());
@@ -263,6 +276,21 @@ impl Reading {
             notes,
             incomplete: self.doubts,
         })
+    }
+
+    /// An attribute with options, such as a language, is another one.
+    fn options_note(&self) -> Option<String> {
+        let (names, columns) = (&self.only_with_options, self.attributes.columns.names());
+        let one = |(name, (at, count)): (&String, &(usize, u64))| {
+            format!(
+                "{} of `{}` only as `{name}`",
+                counted(count, "entry has a value", "entries have values"),
+                columns[*at]
+            )
+        };
+        let some = some_of(names.iter().map(one), OPTIONS_NAMED_MAX);
+        let name = names.keys().next()?;
+        Some(format!("{some}, which is another attribute and is not used: a template names it as `source['{name}']`"))
     }
 
     /// An attribute that no entry of a whole read has was renamed, misspelled or hidden.

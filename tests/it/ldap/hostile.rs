@@ -6,6 +6,7 @@ use std::process::Stdio;
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::world;
+use crate::support::Config;
 use crate::support::scripted::{BIND, Said, Scripted, code, done, entry, tagged};
 
 /// A message with this number and operation.
@@ -51,6 +52,30 @@ fn of_an_entry_that_is_too_large_only_the_largest_attribute_is_left_out() {
     let world = world(&[&server], "");
     let ran = world.sync().expect(0);
     assert_eq!((ran.writes(), ran.job()["rejected_values"].as_u64()), ((3, 0, 0), Some(1)), "{}", ran.reason());
+}
+
+#[test]
+fn a_value_that_an_entry_has_only_with_options_is_named_and_a_template_can_use_it() {
+    let german: &[&[u8]] = &[b"Schlosserin"];
+    let first = entry(1, &[("title", &[]), ("title;lang-de", german)]);
+    let others = [entry(2, &[("title;lang-de", german)]), entry(3, &[]), done(b"")];
+    let server = Scripted::of_pages(move |_, _| [first.clone()].into_iter().chain(others.clone()).collect());
+    let mut world = world(&[&server], "");
+    let named = "1 entry has a value of `title` only as `title;lang-de`";
+    for _ in 0..2 {
+        let ran = world.sync().expect(0);
+        assert!(ran.reason().contains(named) && ran.reason().contains("source['title;lang-de']"), "{}", ran.reason());
+    }
+    assert_eq!(world.service().all("staff").iter().filter(|one| one["title"] == "Clerk").count(), 2);
+    world.reconfigure(|config| Config {
+        map: config.map.replace("{{ title }}", "{{ source['title;lang-de'] }}"),
+        ..config
+    });
+    world.sync();
+    world.run(&["approve", "staff"]).expect(0);
+    let ran = world.sync().expect(0);
+    assert!(!ran.reason().contains("lang-de"), "{}", ran.reason());
+    assert_eq!(world.service().all("staff").iter().filter(|one| one["title"] == "Schlosserin").count(), 2);
 }
 
 #[test]

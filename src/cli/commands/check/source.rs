@@ -104,6 +104,8 @@ pub(super) fn source(
             many => format!(", {many} values can't be used"),
         }
     );
+    let twice = read.superseded.len();
+    let seen = if twice == 0 { seen } else { format!("{seen}, {twice} of all that were read came twice") };
     let seen = if seeks == 0 { seen } else { format!("{seen}, {fits} of {seeks} found in lookups") };
     if let Some(reason) = read.incomplete().first() {
         return Finding::new(what, Verdict::Wrong, format!("{seen}; incomplete: {reason}"));
