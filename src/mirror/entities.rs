@@ -14,7 +14,7 @@ use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::{self, Batch, BulkLoader, Keyspace, MetaKey, NextReads, Store, Table};
 
 /// The entities as last seen.
-pub(super) const ENTITIES: Table<RemoteId, Entity> = Table::new(Keyspace::Mirror);
+pub(crate) const ENTITIES: Table<RemoteId, Entity> = Table::new(Keyspace::Mirror);
 /// The entities that were removed a short while ago.
 pub(crate) const REMOVALS: Table<RemoteId, Removal> = Table::new(Keyspace::Removed);
 
@@ -185,6 +185,9 @@ impl Mirror {
             let mut batch = Batch::default();
             batch.put_meta(MetaKey::Pull(self.target), &self.last);
             batch.put_meta(MetaKey::Shown(self.target), &self.shown);
+            if self.last.full_at.is_some() {
+                batch.remove_meta(MetaKey::Listed(self.target));
+            }
             self.put_names(&mut batch);
             bulk.add(batch)?;
         }

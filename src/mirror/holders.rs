@@ -6,9 +6,18 @@ use super::certifications::Certifications;
 use super::entities::Mirror;
 use super::error::ErrorKind;
 use super::remote::{Remote, holders};
-use crate::api::{Api, Certification, Client, Query};
+use crate::api::{Api, Certification, CertificationHolder, Client, Query};
 use crate::record::RemoteId;
 use crate::store::Store;
+
+/// The holders of a certification, by one answer; none where it says 404.
+async fn list(client: &Client, certification: RemoteId) -> Result<Option<Vec<CertificationHolder>>, ErrorKind> {
+    match client.send(holders(Some(certification)).list(&Query::default())).await {
+        Ok(answered) => Ok(Some(answered.value)),
+        Err(error) if error.code() == Some(404) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
 
 impl Mirror {
     /// Lists the holders of every certification that is wanted, or was listed before; always as a whole.
@@ -30,11 +39,14 @@ impl Mirror {
         let (mut seen, mut emptied) = (BTreeSet::new(), None);
         for certification in &asked {
             let count = self.certifications.holders(*certification);
-            let listed = match client.send(holders(Some(*certification)).list(&Query::default())).await {
-                Ok(answered) => Some(answered.value),
-                Err(error) if error.code() == Some(404) => None,
-                Err(error) => return Err(error.into()),
-            };
+            let mut listed = list(client, *certification).await?;
+            // Where nothing is known of it yet, one false answer would have all of them made again.
+            if listed.as_ref().is_some_and(Vec::is_empty)
+                && count != Some(0)
+                && !self.last.certifications.contains(certification)
+            {
+                listed = list(client, *certification).await?;
+            }
             let not_found = listed.is_none();
             let listed = listed.unwrap_or_default();
             let before = held.get(&certification.to_string()).copied().unwrap_or_default();

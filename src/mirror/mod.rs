@@ -35,7 +35,7 @@ pub use certifications::Certifications;
 pub use collection::{Locations, PullSet};
 pub use contractor::pair;
 pub use elements::{ElementError, Elements};
-pub(crate) use entities::REMOVALS;
+pub(crate) use entities::{ENTITIES, REMOVALS};
 pub use entities::{Mirror, Removal, drop_gone, force_full_listing, put};
 pub use error::{Error, ErrorKind};
 pub(crate) use pull::LOOK_AGAIN;

@@ -123,8 +123,11 @@ impl Mirror {
             pages.into_iter().for_each(|page| self.take((client, store), page, &mut seen));
             (date, false)
         } else {
-            let walked =
-                Remote::walk(client, target, seen.since, |page| self.take((client, store), page, &mut seen)).await?;
+            let is_first = self.last.count == 0 && seen.whole;
+            let walked = Remote::walk(client, target, (seen.since, is_first), |page| {
+                self.take((client, store), page, &mut seen);
+            });
+            let walked = walked.await?;
             if walked.ended_by_404 {
                 self.believe_404(client, &walked, &seen).await?;
             }
@@ -279,6 +282,7 @@ impl Mirror {
             lacking.extend(Some(id).filter(|id| !listed.contains(id)));
             Ok(())
         })?;
+        lacking.extend(unlisted_before(store, self.target, listed)?);
         if listed.is_empty() && stored > 0 && self.target != Target::Holder {
             return Err(ErrorKind::Emptied { before: stored, not_found });
         }
@@ -352,6 +356,17 @@ impl<'s> Listing<'s> {
             failure: None,
         }
     }
+}
+
+/// Of what the service had before its rows were dropped, what the list lacks and is to be asked for. Where it lacks most of it, the list
+/// lies, or the account is another one: a few of them tell.
+fn unlisted_before(store: &Store, target: Target, listed: &BTreeSet<RemoteId>) -> Result<Vec<RemoteId>, store::Error> {
+    let before: Vec<RemoteId> = store.meta(MetaKey::Listed(target))?.unwrap_or_default();
+    let mut unlisted: Vec<RemoteId> = before.iter().filter(|id| !listed.contains(id)).copied().collect();
+    if unlisted.len() * 2 > before.len() {
+        unlisted.truncate(GONE_ASKED_AGAIN);
+    }
+    Ok(unlisted)
 }
 
 /// What is read, as errors call it.

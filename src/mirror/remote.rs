@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use crate::api::{
     self, Answered, Api, Certification, CertificationHolder, Client, Entity as _, Member, Membership, Organization,
-    Query, Staff, Walked, Wire as _, listed, walk,
+    Pages, Query, Staff, Walked, Wire as _, listed,
 };
 use crate::record::{RemoteId, Target};
 
@@ -224,21 +224,22 @@ impl Remote {
         }
     }
 
-    /// Visits all that was created or changed since a time, or everything, page by page. Holders are not walked: their list
-    /// takes neither an order nor a time.
+    /// Visits all that was created or changed since a time, or everything, page by page; `is_first` where nothing is known of it yet.
+    /// Holders are not walked: their list takes neither an order nor a time.
     pub async fn walk(
         client: &Client,
         target: Target,
-        since: Option<Timestamp>,
+        (since, is_first): (Option<Timestamp>, bool),
         mut visit: impl FnMut(Vec<Self>),
     ) -> Result<Walked, api::Error> {
         macro_rules! each {
-            ($resource:ident, $variant:ident) => {
-                walk::<$resource>(client, since, |page| {
-                    visit(page.into_iter().map(|shown| Self::$variant(Box::new(shown))).collect());
-                })
-                .await
-            };
+            ($resource:ident, $variant:ident) => {{
+                let query = Query::<$resource>::default();
+                let pages = Pages::new(client, since.map_or(query.clone(), |since| query.since(since)));
+                let pages = if is_first { pages.careful() } else { pages };
+                let shown = |page: Vec<$resource>| page.into_iter().map(|shown| Self::$variant(Box::new(shown)));
+                pages.visit(|page| visit(shown(page).collect())).await
+            }};
         }
         match target {
             Target::Staff => each!(Staff, Staff),

@@ -2,8 +2,8 @@
 //!
 //! Kept are the audit files and pauses, which lie outside the store, and of this account's store what must not be lost by
 //! it: what a person rejected, who is gone and since when, people with an update that waits, what a limit or a `revert` holds until
-//! it is decided on, what may have been created, who was removed a short while ago, whose presence is still to be verified, which plan
-//! files were applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
+//! it is decided on, what may have been created, the ids of all that the service had, who was removed a short while ago, whose presence
+//! is still to be verified, which plan files were applied, and the number of the last run. Approvals are dropped, since their changes are planned again. Of a damaged store the
 //! same is kept as far as it can be read, and it is dropped only on request, since it is unknown what was lost.
 //!
 //! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them
@@ -20,7 +20,7 @@ use serde_json::Value as Json;
 use crate::clock::Clock;
 use crate::config::{Config, Mode};
 use crate::history::{Audit, Decided};
-use crate::mirror::REMOVALS;
+use crate::mirror::{ENTITIES, REMOVALS};
 use crate::operator::plan_file::used::USED_PLANS;
 use crate::plan::Verdict;
 use crate::push::ECHOES;
@@ -28,7 +28,7 @@ use crate::queue::{DECISIONS, QUEUE, State};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
-use crate::record::{Action, JobName, Key, Target};
+use crate::record::{Action, JobName, Key, RemoteId, Target};
 use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
@@ -129,7 +129,11 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
         (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;
-    old.carry(&OWNERS, &mut batch, |_, _, owner| known.contains(&(owner.job, owner.key)))?;
+    let mut listed = listed_before(old)?;
+    old.carry(&OWNERS, &mut batch, |target, id, owner| {
+        listed.entry(target).or_default().insert(id);
+        known.contains(&(owner.job, owner.key))
+    })?;
     let mut undecided = BTreeSet::new();
     (seen.held, seen.waiting) = old.carry(&HELD, &mut batch, |job, key, held| {
         // Who is to be removed is known to be gone, or the next run matches them again.
@@ -164,6 +168,10 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
             batch.put_meta(MetaKey::Shown(*target), &shown);
         }
     }
+    // What the next list leaves out is asked for before anyone is made.
+    for (target, ids) in listed.iter().filter(|(_, ids)| is_of_account && !ids.is_empty()) {
+        batch.put_meta(MetaKey::Listed(*target), ids);
+    }
     // A state that was laid back is no newer for it.
     if let Some(origin) = old.meta::<Json>(MetaKey::Origin)?.filter(|_| is_of_account) {
         batch.put_meta(MetaKey::Origin, &origin);
@@ -172,6 +180,21 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
+}
+
+/// The ids of all that the service had. Of the holders of certifications none can be asked for by its id alone.
+fn listed_before(old: &OldStore<'_>) -> Result<BTreeMap<Target, BTreeSet<RemoteId>>, store::Error> {
+    let mut listed: BTreeMap<Target, BTreeSet<RemoteId>> = BTreeMap::new();
+    for target in Target::ALL {
+        let before = old.meta::<Vec<RemoteId>>(MetaKey::Listed(*target))?.unwrap_or_default();
+        listed.entry(*target).or_default().extend(before);
+    }
+    old.carry(&ENTITIES, &mut Batch::default(), |target, id, _| {
+        listed.entry(target).or_default().insert(id);
+        false
+    })?;
+    listed.remove(&Target::Holder);
+    Ok(listed)
 }
 
 /// The known people with a change that waits for a decision. Which of those changes are kept depends on who is known.

@@ -40,6 +40,8 @@ pub enum MetaKey<'a> {
     Pull(Target),
     /// Which fields it has shown of every entity.
     Shown(Target),
+    /// The ids that a collection had when its rows were dropped, until it is listed as a whole again.
+    Listed(Target),
     /// The names that it found besides people.
     Names(Target),
     /// When old removals of a collection were last dropped.
@@ -78,6 +80,7 @@ impl fmt::Display for MetaKey<'_> {
             Self::Covered(job) => write!(f, "covered{apart}{job}"),
             Self::Pull(target) => write!(f, "pull{apart}{target}"),
             Self::Shown(target) => write!(f, "shown{apart}{target}"),
+            Self::Listed(target) => write!(f, "listed{apart}{target}"),
             Self::Names(target) => write!(f, "names{apart}{target}"),
             Self::Pruned(target) => write!(f, "pruned{apart}{target}"),
         }

@@ -58,6 +58,9 @@ pub struct Pages<'c, R> {
     left: u32,
     time_outs: u32,
     ended: bool,
+    /// Whether an empty page is asked for once more, and whether that was done of the one at hand.
+    is_careful: bool,
+    was_asked_again: bool,
     walked: Walked,
 }
 
@@ -67,7 +70,26 @@ impl<'c, R: Walkable> Pages<'c, R> {
     pub fn new(client: &'c Client, query: Query<R>) -> Self {
         let walked = Walked { date: None, entities: 0, requests: 0, ended_by_404: false };
         let size = query.asked.limit.unwrap_or(client.page_size());
-        Self { client, query, cursor: None, size, left: PAGES_MAX, time_outs: 0, ended: false, walked }
+        let (is_careful, was_asked_again) = (false, false);
+        Self {
+            client,
+            query,
+            cursor: None,
+            size,
+            left: PAGES_MAX,
+            time_outs: 0,
+            ended: false,
+            is_careful,
+            was_asked_again,
+            walked,
+        }
+    }
+
+    /// Takes an empty page for the end only where it is empty twice. That is for a list of which nothing else is known: one false
+    /// answer would have everything behind it made again (law 1).
+    #[must_use]
+    pub fn careful(self) -> Self {
+        Self { is_careful: true, ..self }
     }
 
     /// The next page, or `None` at the end of the list. A page that takes too long is asked for again in parts.
@@ -93,8 +115,12 @@ impl<'c, R: Walkable> Pages<'c, R> {
                         .map_err(|rule| failed::<R>(ErrorKind::Lying { rule }))?;
                     if last.is_some() {
                         self.cursor = last;
+                        self.was_asked_again = false;
                         self.walked.entities += items.len() as u64;
                         return Ok(Some(items));
+                    }
+                    if self.is_careful && !std::mem::replace(&mut self.was_asked_again, true) {
+                        continue;
                     }
                 }
                 Page::NotModified => {}
@@ -103,6 +129,14 @@ impl<'c, R: Walkable> Pages<'c, R> {
             self.ended = true;
         }
         Ok(None)
+    }
+
+    /// Visits each page, to the end of the list.
+    pub async fn visit(mut self, mut visit: impl FnMut(Vec<R>)) -> Result<Walked, Error> {
+        while let Some(page) = self.next().await? {
+            visit(page);
+        }
+        Ok(self.walked)
     }
 
     /// How far the walk came.
@@ -135,14 +169,10 @@ impl<'c, R: Walkable> Pages<'c, R> {
 pub async fn walk<R: Walkable + Tracked>(
     client: &Client,
     since: Option<Timestamp>,
-    mut visit: impl FnMut(Vec<R>),
+    visit: impl FnMut(Vec<R>),
 ) -> Result<Walked, Error> {
     let query = Query::default();
-    let mut pages = Pages::<R>::new(client, since.map_or(query.clone(), |since| query.since(since)));
-    while let Some(page) = pages.next().await? {
-        visit(page);
-    }
-    Ok(pages.walked())
+    Pages::<R>::new(client, since.map_or(query.clone(), |since| query.since(since))).visit(visit).await
 }
 
 /// The entity of an id as a list shows it, which may be more than an operation that shows it alone does; `None` where the list

@@ -37,6 +37,7 @@ use crate::mirror::{self, EntityRef, Locations, Remote};
 use crate::push::StopReason;
 use crate::record::{RemoteId, Target};
 use crate::store::{self, Batch, Store};
+use crate::text::counted;
 
 /// How long after a PUT the movements are looked at, at the latest. What was undone is put back within 30 s.
 const LOOK_AFTER: Duration = Duration::from_secs(15);
@@ -182,8 +183,12 @@ impl<'a> Presence<'a> {
         }
         self.forget(&BTreeMap::new())?;
         let put_back = std::mem::take(&mut self.state().put_back);
-        let note = (put_back > 0)
-            .then(|| format!("{put_back} people signed in or out during their update; their presence was restored"));
+        let note = (put_back > 0).then(|| {
+            format!(
+                "{} in or out during their update; their presence was restored",
+                counted(put_back, "person signed", "people signed")
+            )
+        });
         Ok(note.into_iter().chain(fault).collect())
     }
 
@@ -380,7 +385,7 @@ impl<'a> Presence<'a> {
         if asked.len() > READ_ALONE_MAX {
             // Everybody who was sent has changed since.
             let since = people.values().map(|echo| echo.since).min();
-            Remote::walk(&self.client, self.target, since, |page| {
+            Remote::walk(&self.client, self.target, (since, false), |page| {
                 onsite_now.extend(page.iter().filter(|person| asked.contains(&person.id())).map(shown));
             })
             .await?;

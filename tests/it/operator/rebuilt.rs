@@ -39,6 +39,74 @@ fn law_9_after_a_rebuild_no_one_is_doubled_and_no_one_leaves() {
     assert!(world.run(&["status", "--json"]).job()["last"]["run"].as_u64() > Some(2), "runs are counted on");
 }
 
+/// The ids are known that the service had: a list that lies is found out by them, and who is left out of one is asked for.
+#[test]
+fn law_9_no_one_is_doubled_by_a_list_that_lies_after_a_rebuild() {
+    let options = || Options { accept_duplicates: true, page_max: 10, ..Options::default() };
+    for (fault, exit) in [
+        ("staff.list empty-list", 1),
+        ("staff.list empty-list after=1", 1),
+        ("staff.list empty-list times=1", 0),
+        ("staff.list empty-list nth=2", 0),
+        ("staff.list not-found", 1),
+    ] {
+        let world = World::with(options(), Config::rest(LEAVE_AT_ONCE));
+        world.csv(people(0..25));
+        world.sync().expect(0);
+        world.run(&["rebuild"]).expect(0);
+        // Twice is not less.
+        world.run(&["rebuild"]).expect(0);
+        world.faults(&[fault]);
+        let ran = world.sync().expect(exit);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 25), "{fault}: {ran:?}");
+        world.faults(&[]);
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{fault}");
+        world.expect_people(0..25);
+    }
+}
+
+#[test]
+fn law_9_no_one_is_doubled_after_a_rebuild_that_the_list_leaves_out() {
+    let world = World::with(Options { accept_duplicates: true, ..Options::default() }, Config::rest(LEAVE_AT_ONCE));
+    world.csv(people(0..9));
+    world.sync().expect(0);
+    let id = world.held_as(4).unwrap()["id"].as_i64().unwrap();
+    world.faults(&[&format!("staff.list omit={id}")]);
+    world.run(&["rebuild"]).expect(0);
+    for _ in 0..2 {
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 9), "{ran:?}");
+    }
+    // Who was removed there meanwhile is made again.
+    world.run(&["rebuild"]).expect(0);
+    assert!(world.service().remove("staff", id));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+    world.expect_people(0..9);
+}
+
+/// Nothing is known, so a list ends only where it says so twice.
+#[test]
+fn law_9_one_false_answer_to_the_first_listing_doubles_no_one() {
+    for (target, list) in [("staff", "staff.list"), ("contractor", "sp.member.list")] {
+        for fault in ["empty-list times=1", "empty-list nth=2"] {
+            let options = Options { accept_duplicates: true, page_max: 10, ..Options::default() };
+            let config = Config {
+                target: target.into(),
+                job: "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n".into(),
+                map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n".into(),
+                ..Config::default()
+            };
+            let world = World::with(options, config);
+            world.csv(people(0..15));
+            world.sync().expect(0);
+            world.lose_state();
+            world.faults(&[&format!("{list} {fault}")]);
+            let ran = world.sync().expect(0);
+            assert_eq!(ran.writes(), (0, 0, 0), "{target} {fault}: {ran:?}");
+        }
+    }
+}
+
 #[test]
 fn law_9_what_a_person_rejected_stays_so_and_what_was_approved_is_asked_again() {
     let world = World::of(Config::default().job("writes = \"approve\"\n"));
@@ -56,7 +124,7 @@ fn law_9_what_a_person_rejected_stays_so_and_what_was_approved_is_asked_again() 
 fn law_3_a_create_of_unknown_fate_outlives_a_rebuild() {
     let world = World::new(Options { accept_duplicates: true, ..Options::default() });
     world.csv(people(1..4));
-    world.faults(&["staff.create cut-after", "staff.list status=500 after=1"]);
+    world.faults(&["staff.create cut-after", "staff.list status=500 after=2"]);
     world.sync().expect(1);
     world.faults(&[]);
     let made = world.staff().len();

@@ -51,7 +51,7 @@ fn law_8_rows_that_differ_in_a_seed_only_do_not_contradict_the_row_that_stands()
 fn law_3_a_seed_is_not_put_over_the_value_of_a_person_that_the_service_has() {
     let world = World::of(with("seed_only = [\"title\"]\n"));
     // Made by another user, and not seen by the pull.
-    world.faults(&["staff.list empty-list times=1"]);
+    world.faults(&["staff.list empty-list times=2"]);
     world.person(4, "Their own");
     world.sync_of(people(1..5)).expect(0);
     assert_eq!((world.count("staff.create"), world.staff().len()), (4, 4), "it was tried, and they were adopted");
