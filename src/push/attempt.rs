@@ -17,7 +17,7 @@ use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
 use crate::plan::{HoldReason, is_another_person};
 use crate::queue::{Change, Holdings, State};
-use crate::record::{Action, Entity, Field, FieldKind, RemoteId};
+use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Values};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
 
@@ -160,7 +160,9 @@ impl Push<'_> {
             let earlier = earlier(change).unwrap_or_else(|| before.clone());
             return Ok(Step::Done(self.confirm(mirror, change, Written::answered(Some(&earlier), before))?));
         }
-        let input = match RequestBody::changed(&fresh, &change.wish.fields, &moved, at, mirror) {
+        let none = Values::new();
+        let sent = known.as_ref().map_or(&none, |known| &known.sent);
+        let input = match RequestBody::changed(&fresh, (&change.wish.fields, sent), &moved, at, mirror) {
             Ok(input) => input,
             Err(reason) => return Ok(Step::Done(self.park(change, 0, &reason)?)),
         };

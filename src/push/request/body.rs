@@ -1,7 +1,5 @@
 //! Builds the inputs of requests from entities.
 
-use smol_str::SmolStr;
-
 use super::assign::{Names, Settable};
 use crate::api::{
     self, Answered, Api, Carry, CarryError, CertificationHolder, Client, Deleted, HolderInput, Member, MemberInput,
@@ -38,18 +36,21 @@ impl RequestBody {
         })
     }
 
-    /// An entity as just read, with the fields of `moved` as they are wanted. What can't be carried over is said in words.
+    /// An entity as just read, with the fields of `moved` as they are wanted; `sent` is what was sent of it last. What can't be carried
+    /// over is said in words.
     pub(crate) fn changed(
         fresh: &Remote,
-        wanted: &Values,
+        (wanted, sent): (&Values, &Values),
         moved: &[&str],
         at: EntityRef,
         mirror: &Mirror,
     ) -> Result<Self, String> {
         Ok(match fresh {
-            Remote::Staff(staff) => Self::Staff(changed(&**staff, wanted, moved, mirror)?),
-            Remote::Member(member) => Self::Member(changed(&**member, wanted, moved, mirror)?),
-            Remote::Organization(organization) => Self::Organization(changed(&**organization, wanted, moved, mirror)?),
+            Remote::Staff(staff) => Self::Staff(changed(&**staff, (wanted, sent), moved, mirror)?),
+            Remote::Member(member) => Self::Member(changed(&**member, (wanted, sent), moved, mirror)?),
+            Remote::Organization(organization) => {
+                Self::Organization(changed(&**organization, (wanted, sent), moved, mirror)?)
+            }
             Remote::Membership(membership) => {
                 let inherits = membership.locations_same_as_org == Some(true) && !membership.locations.is_empty();
                 if inherits && !wanted.contains_key("locations") {
@@ -57,11 +58,11 @@ impl RequestBody {
                                 membership.locations, or make the change at the service"
                         .to_owned());
                 }
-                Self::Membership(changed(&**membership, wanted, moved, mirror)?)
+                Self::Membership(changed(&**membership, (wanted, sent), moved, mirror)?)
             }
             Remote::Holder(holder) => {
                 let id = at.below.expect("a holder is read below its certification");
-                Self::Holder(changed(&**holder, wanted, moved, mirror)?, id)
+                Self::Holder(changed(&**holder, (wanted, sent), moved, mirror)?, id)
             }
         })
     }
@@ -141,7 +142,12 @@ fn new<I: Settable + Default>(fields: &Values, names: Names<'_>) -> Result<Box<I
     Ok(input)
 }
 
-fn changed<R: Carry>(fresh: &R, wanted: &Values, moved: &[&str], mirror: &Mirror) -> Result<Box<R::Sent>, String>
+fn changed<R: Carry>(
+    fresh: &R,
+    (wanted, sent): (&Values, &Values),
+    moved: &[&str],
+    mirror: &Mirror,
+) -> Result<Box<R::Sent>, String>
 where
     R::Sent: Settable,
 {
@@ -156,10 +162,14 @@ where
         ));
     }
     let mut input = fresh.carried(|field| wanted.contains_key(field)).map_err(|error| error.to_string())?;
-    // What no answer shows is sent as it is wanted, or not at all.
-    let hidden = wanted.keys().map(SmolStr::as_str).filter(|field| input.undecided() == Some(*field));
-    for field in hidden.chain(moved.iter().copied()).collect::<Vec<_>>() {
-        let value = wanted.get(field).unwrap_or(&Value::Empty);
+    for field in moved {
+        let value = wanted.get(*field).unwrap_or(&Value::Empty);
+        input.set(field, value, names).map_err(|error| error.to_string())?;
+    }
+    // What no answer shows is sent as it is wanted, or was sent last, or not at all. What was moved may be what makes it count.
+    if let Some(field) = input.undecided()
+        && let Some(value) = wanted.get(field).or_else(|| sent.get(field))
+    {
         input.set(field, value, names).map_err(|error| error.to_string())?;
     }
     match input.undecided() {

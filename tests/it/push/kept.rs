@@ -87,3 +87,30 @@ fn law_4_a_short_number_that_the_service_rewrites_is_taken_after_a_lost_state() 
     assert_eq!(ran.job()["parked"], 0, "{ran:?}");
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
+
+/// Where someone may roam is in no answer, so a PUT sends what is wanted of it, or was sent last.
+#[test]
+fn law_2_who_roams_is_updated_whatever_becomes_of_edits_at_the_service() {
+    for on_drift in ["overwrite", "keep", "report"] {
+        let mut world = World::default();
+        let place = world.service().put("location", serde_json::json!({"name": "Auckland"}));
+        world.reconfigure(|config| {
+            let map = format!("globalroaming = \"1\"\nglobalroaming_locations = \"{place}\"\n");
+            config.job(&format!("on_drift = \"{on_drift}\"\n")).map(&map)
+        });
+        world.csv(people(1..9));
+        world.sync().expect(0);
+        let roams = |number: usize| world.held_as(number).unwrap();
+        let there = roams(2)["globalroaming_locations"].clone();
+        let ran = world.sync_of(people(1..9).replace("Person 2,", "Person Two,")).expect(0);
+        assert_eq!((ran.writes(), &roams(2)["globalroaming_locations"]), ((0, 1, 0), &there), "{on_drift}: {ran:?}");
+        // Someone takes it away there.
+        let id = world.held_as(3).unwrap()["id"].as_i64().unwrap();
+        world.service().edit("staff", id, serde_json::json!({"globalroaming": false, "globalroaming_locations": []}));
+        let ran = world.sync().expect(0);
+        let set_back = u64::from(on_drift == "overwrite");
+        assert_eq!(ran.writes(), (0, set_back, 0), "{on_drift}: {ran:?}");
+        assert_eq!(roams(3)["globalroaming_locations"] == there, set_back == 1, "{on_drift}: {}", roams(3));
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{on_drift}");
+    }
+}
