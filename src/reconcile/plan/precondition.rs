@@ -10,6 +10,7 @@ use crate::reconcile::approval::remote_digest::{remote, text};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::record::{Key, RemoteId};
+use crate::snapshot::SyncedRecord;
 use crate::spool;
 use crate::store::Store;
 
@@ -62,16 +63,16 @@ impl<'a> CurrentPlan<'a> {
         let why = if row.is_some() && basis.row.is_some() && row != basis.row {
             "its row in the source changed since".to_owned()
         } else if remote.is_none() && basis.remote.is_some() {
-            "the service does not have this person any more".to_owned()
+            format!("the service does not have this {} any more", self.prepared.target.noun())
         } else if remote != basis.remote {
-            "this person changed at the service since".to_owned()
+            format!("this {} changed at the service since", self.prepared.target.noun())
         } else if let Some(reason) = self.held.get(key) {
             format!("held by now: {reason}")
         } else if self.prepared.dropped.iter().any(|dropped| dropped.key == *key) {
             "a person rejected it since".to_owned()
         } else {
             match self.go.get(key) {
-                None => "it is not wanted any more".to_owned(),
+                None => self.unwanted(key, basis)?,
                 Some(change) if wish(change) != basis.wish => {
                     "the planned change differs from the one in the file".to_owned()
                 }
@@ -82,6 +83,20 @@ impl<'a> CurrentPlan<'a> {
             }
         };
         Ok(Err(why))
+    }
+
+    /// Why no change of a key is wanted where one was planned.
+    fn unwanted(&self, key: &Key, basis: &Precondition) -> Result<String, Error> {
+        let JobPlan { job, moving, target, .. } = self.prepared;
+        if let Some((_, reason)) = moving.iter().find(|(moving, _)| moving == key) {
+            return Ok(reason.to_string());
+        }
+        let is_made = basis.remote.is_none() && SyncedRecord::get(self.store, job, key)?.is_some();
+        Ok(if is_made {
+            format!("this {} was made since", target.noun())
+        } else {
+            "it is not wanted any more".to_owned()
+        })
     }
 }
 

@@ -307,6 +307,7 @@ fn a_planned_change_counts_as_long_as_row_person_and_decision_are_what_it_is_bas
         ("3", Some(103), Precondition { row: None, ..update.clone() }, Err(edited)),
         ("5", None, Precondition { remote: None, ..update.clone() }, Err("it is not wanted any more")),
         ("5", None, Precondition { row: None, ..create.clone() }, Err("it is not wanted any more")),
+        ("3", None, Precondition { row: None, ..create.clone() }, Err("this person was made since")),
     ] {
         let judged = found(&plan, name, id, &basis);
         assert_eq!(
@@ -316,6 +317,9 @@ fn a_planned_change_counts_as_long_as_row_person_and_decision_are_what_it_is_bas
         );
     }
     // What a run decided since.
+    plan.moving.push((key("5"), HoldReason::NeedsOwnKey));
+    let leaver = Precondition { row: None, ..create.clone() };
+    assert_eq!(found(&plan, "5", None, &leaver), Err(HoldReason::NeedsOwnKey.to_string()));
     plan.waits.insert(key("1"), HoldReason::OnSite);
     assert_eq!(found(&plan, "1", Some(101), &update).as_deref(), Ok("1"), "sending looks at the place by itself");
     plan.waits.insert(key("1"), HoldReason::Protected);
