@@ -57,6 +57,7 @@ pub(crate) mod retention;
 pub(crate) mod run_job;
 pub(crate) mod started_run;
 pub(crate) mod tenure;
+mod unconfigured;
 
 pub use account::expect_account;
 pub use approval::held::{PendingApproval, held};
@@ -81,3 +82,4 @@ pub use pause::{Note, Pause, PauseScope, pause, pauses, resume};
 pub use report::job_report::{Details, Report};
 pub use report::log::TARGET as REPORT_LOG;
 pub use tenure::open_store;
+pub use unconfigured::UnconfiguredJob;

@@ -12,7 +12,7 @@ use crate::config::{Config, Job};
 use crate::operator;
 use crate::plan::{HoldReason, LeaverAction, Verdict};
 use crate::queue::{self, DECISIONS, State};
-use crate::reconcile::{self, JobState, RecentRuns};
+use crate::reconcile::{self, JobState, RecentRuns, UnconfiguredJob};
 use crate::record::{Key, redact};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::store::{self, Store};
@@ -22,6 +22,7 @@ use crate::store::{self, Store};
 pub struct Remembered {
     /// In the order of the configuration.
     pub(super) jobs: Vec<RememberedJob>,
+    pub(super) unconfigured: Vec<UnconfiguredJob>,
 }
 
 /// What is remembered of one job.
@@ -58,7 +59,7 @@ impl Remembered {
     /// Why the state can't be read.
     pub fn read(store: &Store, config: &Config) -> Result<Self, store::Error> {
         let jobs = config.jobs.iter().map(|job| RememberedJob::read(store, job)).collect::<Result<_, _>>()?;
-        Ok(Self { jobs })
+        Ok(Self { jobs, unconfigured: UnconfiguredJob::all(store, config)? })
     }
 }
 

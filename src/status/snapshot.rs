@@ -9,7 +9,9 @@ use super::remembered::{OnSite, Remembered, RememberedJob};
 use crate::api::BudgetState;
 use crate::config::{Config, Instance, Job};
 use crate::fault::chain;
-use crate::reconcile::{self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status};
+use crate::reconcile::{
+    self, JobState, LastRun, Missing, Pause, Reason, ReasonKind, RecentRuns, RejectedRows, Status, UnconfiguredJob,
+};
 use crate::record::{JobName, Target};
 use crate::source::Source;
 use crate::source::inbox::Folder;
@@ -26,6 +28,8 @@ pub struct Snapshot {
     pub at: Timestamp,
     /// The jobs, in the order of the configuration.
     pub jobs: Vec<JobView>,
+    /// Jobs that have people and are not in the configuration.
+    pub unconfigured: Vec<UnconfiguredJob>,
     /// The rate limit.
     pub budget: Budget,
     /// Whether the disk is so full that nothing is sent.
@@ -265,6 +269,7 @@ impl Snapshot {
         Self {
             at,
             jobs,
+            unconfigured: remembered.unconfigured,
             budget,
             is_full,
             unheard: Vec::new(),

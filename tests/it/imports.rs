@@ -133,7 +133,7 @@ fn the_guard_notices_an_import_that_points_down() {
 /// The parts of `src/reconcile` in order: each uses only what stands in a line above its own, and its own files.
 const RECONCILE: [&[&str]; 11] = [
     &["model", "restored_state"],
-    &["account", "approval", "freshness", "pause", "report"],
+    &["account", "approval", "freshness", "pause", "report", "unconfigured"],
     &["collect", "dropped"],
     &["commit", "mirrors", "photos", "started_run", "tenure"],
     &["correlate", "push_session"],

@@ -22,7 +22,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
     let config = session::configuration_for(ui, host, Needs::Local)?;
     let snapshot = gathered(host, &config).await?;
     let health = Health::of(&snapshot);
-    let Snapshot { jobs: views, budget, is_full, .. } = snapshot;
+    let Snapshot { jobs: views, unconfigured, budget, is_full, .. } = snapshot;
     let (refused, unserved, no_decisions) = match host {
         Backend::Here(_) => (None, None, None),
         Backend::Daemon(lent) => (lent.engine.counters().refused(), lent.engine.unserved(), lent.engine.no_decisions()),
@@ -38,6 +38,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
                 "finish": budget.finish},
             "state_dir": config.state.home.folder(),
             "disk_full": is_full,
+            "unconfigured": unconfigured.iter().map(|job| json!({"name": job.name, "people": job.people})).collect::<Vec<_>>(),
             "config_refused": refused.as_ref().map(|refused| json!({"at": refused.at, "reason": refused.reason})),
             "unheard": unheard.iter().map(|place| json!({"channel": place.channel, "since": place.since,
                 "reason": place.reason, "waiting": place.waiting})).collect::<Vec<_>>(),
@@ -46,6 +47,7 @@ pub(crate) async fn run(ui: &Ui, host: &Backend) -> Result<Exit, Failure> {
         }));
     } else {
         lines(ui, &config, &views);
+        unconfigured.iter().for_each(|job| ui.line(ui.paint(Paint::Yellow, &sanitize(&job.to_string()))));
         if is_full {
             let text = format!("the disk of {} is full: nothing is sent before there is room", config.state.home);
             ui.line(ui.paint(Paint::Red, &text));

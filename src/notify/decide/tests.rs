@@ -35,6 +35,7 @@ fn snapshot(hour: i64, jobs: impl IntoIterator<Item = JobView>) -> Snapshot {
     let process = Process::default();
     Snapshot {
         at: at(hour),
+        unconfigured: Vec::new(),
         jobs,
         budget,
         is_full: false,

@@ -245,3 +245,25 @@ fn what_every_command_takes_stands_apart_in_its_help() {
     }
     assert!(world.run(&["init", "--help"]).expect(0).out.contains("LDAP"));
 }
+
+#[test]
+fn a_job_that_has_people_and_is_not_in_the_configuration_is_named() {
+    let job = |name: &str, path: &str| Config { name: name.into(), path: path.into(), ..Config::default() };
+    let world = World::of(job("north", "north.csv").and(&job("south", "south.csv")));
+    world.put("north.csv", people(1..4).as_bytes());
+    world.put("south.csv", people(4..9).as_bytes());
+    world.sync().expect(0);
+    let status = || world.run(&["status", "--json"]).json()["unconfigured"].clone();
+    assert_eq!(status(), json!([]));
+    world.configure(job("north", "north.csv"));
+    let says = "job south is not in the configuration, and 5 people are known of it";
+    for command in ["check", "status"] {
+        let out = world.run(&[command]).expect(0).out;
+        assert!(out.contains(says), "{command}: {out}");
+    }
+    assert_eq!(status(), json!([{"name": "south", "people": 5}]));
+    // Under another name it finds them again.
+    world.configure(job("north", "north.csv").and(&job("hills", "south.csv")));
+    world.sync().expect(0);
+    assert_eq!(status(), json!([]));
+}

@@ -73,6 +73,8 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &CheckArgs) -> Result<Exi
             let text = format!("{foreign}; {OTHER_ACCOUNT_HINT}");
             findings.push(Finding::new("account of the state", Verdict::Wrong, text));
         }
+        let unconfigured = earlier.unconfigured().iter().filter(|_| earlier.foreign().is_none());
+        findings.extend(unconfigured.map(|job| Finding::new("people", Verdict::Doubtful, job.to_string())));
         for job in &config.jobs {
             let joined = job_with_lookups(job, access, &mut findings);
             let job = &joined;

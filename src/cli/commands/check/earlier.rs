@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::config::{Config, Job};
 use crate::fault::chain;
-use crate::reconcile::{self, JobState};
+use crate::reconcile::{self, JobState, UnconfiguredJob};
 use crate::record::JobName;
 use crate::source::{SourceState, inbox};
 
@@ -18,6 +18,8 @@ pub(super) enum EarlierRuns {
     /// What each job left.
     Left {
         jobs: BTreeMap<JobName, JobState>,
+        /// Jobs that have people and are not in the configuration.
+        unconfigured: Vec<UnconfiguredJob>,
         /// Why the state can't be used for the account that is configured.
         foreign: Option<String>,
     },
@@ -31,7 +33,8 @@ impl EarlierRuns {
         let Ok(store) = reconcile::open_store(config) else { return Self::Unknown };
         let left = |job: &Job| Some((job.name.clone(), JobState::load(&store, &job.name).ok()?));
         let foreign = reconcile::expect_account(&store, &config.api.base_url).err().map(|error| chain(&error));
-        Self::Left { jobs: config.jobs.iter().filter_map(left).collect(), foreign }
+        let unconfigured = UnconfiguredJob::all(&store, config).unwrap_or_default();
+        Self::Left { jobs: config.jobs.iter().filter_map(left).collect(), unconfigured, foreign }
     }
 
     /// What the last whole read of a job found.
@@ -45,6 +48,14 @@ impl EarlierRuns {
             Self::None => Some(inbox::Before::Unused),
             Self::Unknown => None,
             Self::Left { .. } => Some(self.left(job).map(|state| state.inbox_before(dir)).unwrap_or_default()),
+        }
+    }
+
+    /// Jobs that have people and are not in the configuration.
+    pub(super) fn unconfigured(&self) -> &[UnconfiguredJob] {
+        match self {
+            Self::Left { unconfigured, .. } => unconfigured,
+            Self::None | Self::Unknown => &[],
         }
     }
 
