@@ -59,7 +59,7 @@ impl ChangeSpill {
         bytes.extend(digest.to_le_bytes());
         bytes.extend(line.to_le_bytes());
         self.pack(&mut bytes, fields.keys(), fields.values());
-        add(&mut bytes, &(&marks.segment, marks.preference, marks.due, marks.copies, marks.included_by, false));
+        add_metadata(&mut bytes, marks, false);
         self.spool.put(&bytes)
     }
 
@@ -68,8 +68,7 @@ impl ChangeSpill {
         self.spool.read(place, |bytes| {
             let mut entry = self.entry(bytes);
             let fields = self.unpack(&mut entry);
-            let (segment, preference, due, copies, included_by, _): (_, _, _, _, _, bool) = next(&mut entry);
-            (fields, RowMetadata { segment, preference, due, copies, included_by })
+            (fields, next_metadata(&mut entry).0)
         })
     }
 
@@ -100,10 +99,7 @@ impl ChangeSpill {
         bytes.resize(self.marks_end() + DIGEST, 0);
         bytes.extend(change.line.unwrap_or_default().to_le_bytes());
         self.pack(&mut bytes, wish.fields.keys(), wish.fields.values());
-        add(
-            &mut bytes,
-            &(&marks.segment, marks.preference, marks.due, marks.copies, marks.included_by, !fields.is_empty()),
-        );
+        add_metadata(&mut bytes, marks, !fields.is_empty());
         if !fields.is_empty() {
             self.pack(&mut bytes, fields.keys(), fields.values().map(|delta| (&delta.from, &delta.to)));
         }
@@ -126,11 +122,11 @@ impl ChangeSpill {
         self.spool.read(outline.place, |bytes| {
             let mut entry = self.entry(bytes);
             let wanted = self.unpack(&mut entry);
-            let (segment, preference, due, copies, included_by, moves) = next(&mut entry);
+            let (marks, moves) = next_metadata(&mut entry);
             let moved: FieldMap<(Value, Value)> = if moves { self.unpack(&mut entry) } else { FieldMap::new() };
             let moved = moved.into_iter().map(|(field, (from, to))| (field, Delta { from, to })).collect();
             let line = Some(self.line_of(bytes)).filter(|line| *line > 0 && self.has_lines);
-            outline.with(wanted, moved, line, RowMetadata { segment, preference, due, copies, included_by })
+            outline.with(wanted, moved, line, marks)
         })
     }
 
@@ -185,6 +181,18 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> &[u8; N] {
 /// Adds a value to an entry, which is one after another.
 fn add(entry: &mut Vec<u8>, value: &impl Serialize) {
     *entry = postcard::to_extend(value, std::mem::take(entry)).expect("plain values");
+}
+
+/// Adds what a row says about itself, and whether the values that a change moves follow. The form that `RowMetadata` has elsewhere
+/// leaves out what is usual, which this one can't.
+fn add_metadata(entry: &mut Vec<u8>, metadata: &RowMetadata, moves: bool) {
+    let RowMetadata { segment, preference, due, copies, included_by } = metadata;
+    add(entry, &(segment, preference, due, copies, included_by, moves));
+}
+
+fn next_metadata(entry: &mut Entry<'_>) -> (RowMetadata, bool) {
+    let (segment, preference, due, copies, included_by, moves) = next(entry);
+    (RowMetadata { segment, preference, due, copies, included_by }, moves)
 }
 
 /// The next value of an entry.
