@@ -133,6 +133,11 @@ impl Language {
         filled(&self.sentences().not_yet, "date", &from.to_string())
     }
 
+    /// That what is missing ends then.
+    pub fn ends(self, at: &Zoned) -> String {
+        filled(&self.sentences().ends, "at", &self.time(at))
+    }
+
     /// What is said in English alone.
     pub fn in_english(self, text: String) -> FileMessage {
         FileMessage { text, in_english: self != Self::En }
@@ -167,6 +172,7 @@ pub(super) struct Sentences {
     /// What stands before words that are for administrators.
     pub(super) for_it: String,
     pub(super) not_yet: String,
+    pub(super) ends: String,
     pub(super) newer: String,
     pub(super) decide: String,
     pub(super) contact: String,
@@ -376,6 +382,7 @@ mod tests {
             MaxLeavers { people: 9, earlier: 1, allowed: 3, how: Leaving::Removed },
             MaxUpdates { changed: 9, people: 20, allowed: 3, in_parts: false },
             MaxCreates { people: 9, allowed: 3 },
+            SlippedRows { people: 9 },
             MaxBlanked { field: field.clone(), people: 9, allowed: 3 },
             MaxMissing(missing),
             EveryoneLeaves { people: 2 },
@@ -409,7 +416,8 @@ mod tests {
             DoubtfulRow,
             Moves { job: job.clone(), key: key.clone() },
             MovesUnusable { job: job.clone() },
-            MovesUnread { job },
+            MovesUnread { job: job.clone() },
+            SentByJob { job },
             Protected,
             Administrator,
             Outdated,

@@ -36,6 +36,12 @@ pub enum HoldReason {
     MaxUpdates { changed: u64, people: u64, allowed: u64, in_parts: bool },
     #[error("max_creates: {people} people would be created, {allowed} are allowed")]
     MaxCreates { people: u64, allowed: u64 },
+    /// So many known people get the values of others that new rows of the same read may have them, too.
+    #[error(
+        "{people} known people would become others, so the rows of this read may have slipped, and this new record may have the key of \
+         another; approve it if it is right"
+    )]
+    SlippedRows { people: u64 },
     #[error("max_blanked: {field} would turn empty for {people} people, {allowed} are allowed")]
     MaxBlanked { field: String, people: u64, allowed: u64 },
     #[error("{0} approve those who are gone, reject if the source was wrong")]
@@ -183,6 +189,11 @@ pub enum HoldReason {
     HalfAlone,
     #[error("ends once the membership that takes its place is at the service")]
     EndsLater,
+    /// Another job may have made it, and knows soon.
+    #[error(
+        "job {job} has sent what may be the same and got no answer: waits until the next run of job {job} knows what became of it"
+    )]
+    SentByJob { job: String },
     #[error("waits until member {key} is at the service")]
     AwaitsMember { key: String },
     #[error("waits until organization {key} is at the service")]
@@ -291,6 +302,7 @@ impl HoldReason {
                 | Self::Protected
                 | Self::Administrator
                 | Self::EndsLater
+                | Self::SentByJob { .. }
                 | Self::AwaitsMember { .. }
                 | Self::AwaitsOrganization { .. }
                 | Self::AwaitsDecision { .. }
@@ -371,6 +383,7 @@ impl HoldReason {
             Self::MaxLeavers { .. }
             | Self::MaxUpdates { .. }
             | Self::MaxCreates { .. }
+            | Self::SlippedRows { .. }
             | Self::MaxBlanked { .. }
             | Self::MaxMissing(_)
             | Self::EveryoneLeaves { .. }
@@ -494,6 +507,8 @@ mod tests {
             (HoldReason::AnotherPerson, "aqk"),
             (HoldReason::EmptiedOfOne, "ald"),
             (HoldReason::MaxCreates { people: 20, allowed: 10 }, "ald"),
+            (HoldReason::SlippedRows { people: 20 }, "ald"),
+            (HoldReason::SentByJob { job: "north".to_owned() }, "f"),
             (HoldReason::MappingChanged { people: 2 }, "am"),
             (HoldReason::Outdated, "ad"),
             (HoldReason::OnSite, "f"),

@@ -32,6 +32,12 @@ pub fn is_named_alike(entity: &Entity, fields: &Values) -> bool {
     fields.get(Target::NAME).is_none_or(|name| is_same_name(&text(entity.value(Target::NAME)), &text(name)))
 }
 
+/// Whether two records have one name.
+pub fn has_same_name(one: &Values, other: &Values) -> bool {
+    let name = |values: &Values| values.get(Target::NAME).map(text).unwrap_or_default();
+    is_same_name(&name(one), &name(other))
+}
+
 /// Whether one name is the other, whatever the order of its words, or the other with more words.
 fn is_same_name(one: &str, other: &str) -> bool {
     let (one, other) = (words(one), words(other));

@@ -88,6 +88,14 @@ pub struct Drained {
     pub notes: Vec<String>,
 }
 
+impl Drained {
+    /// What was confirmed, in its order.
+    pub fn confirmed(&self) -> impl Iterator<Item = (&Key, Action)> + Clone {
+        let confirmed = self.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
+        confirmed.map(|(key, action, _)| (key, *action))
+    }
+}
+
 /// How far a push has come.
 struct Progress<'a> {
     job: &'a JobName,

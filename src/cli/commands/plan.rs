@@ -279,7 +279,7 @@ fn lines(ui: &Ui, plan: &JobPlan, foreign: Option<u64>, detail: Detail) -> Resul
         foreign.unwrap_or_default(),
     ));
     overview(ui, plan, detail)?;
-    if new > 0 && plan.target.has_presence() {
+    if of_kind(plan, Action::Create).next().is_some() && plan.target.has_presence() {
         ui.line("  creating people may send them mail, as the account is set up");
     }
     plan.notes.iter().for_each(|note| ui.line(format!("  {}", sanitize(note))));

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
+use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
@@ -12,9 +13,9 @@ use crate::cli::backend::session::{self, Session, Work};
 use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize};
 use crate::clock::Clock;
 use crate::config::Config;
-use crate::reconcile::{self, Context, KeyFilter, Missing, Report, Status};
+use crate::reconcile::{self, Context, KeyFilter, Missed, Missing, Report, Status};
 use crate::record::{Key, Rejected};
-use crate::text::thousands;
+use crate::text::{clock_time, thousands};
 
 /// How many rejected rows, held or parked changes are listed; the rest is counted.
 const LISTED_MAX: usize = 20;
@@ -134,6 +135,7 @@ pub(crate) fn lines(ui: &Ui, report: &Report) {
     rejections(ui, "rejected", &report.rejections);
     rejections(ui, "not used", &report.bad_values);
     missing(ui, report.missing.as_ref());
+    memberships(ui, &report.details.besides.missed);
     let held = by_reason("held", report.held.iter().map(|(key, reason)| (key.to_string(), format!(": {reason}"))));
     list(ui, held.into_iter());
     let drift = report.drift.iter();
@@ -174,6 +176,19 @@ pub(crate) fn missing(ui: &Ui, missing: Option<&Missing>) {
     if let Some(missing) = missing {
         ui.line(format!("  missing   {}", missing.describe(&TimeZone::system(), Clock::system().now())));
     }
+}
+
+/// Which memberships the source misses of people that it has, since when, and what becomes of them.
+fn memberships(ui: &Ui, missed: &[Missed]) {
+    let zone = TimeZone::system();
+    let time = |at: Timestamp| clock_time(at, &zone);
+    let lines = missed.iter().map(|one| {
+        let then = one
+            .due
+            .map_or_else(|| "stays".to_owned(), |due| format!("ends from {} on, unless it comes back", time(due)));
+        format!("missing   {} since {}; {then}", sanitize(one.key.as_str()), time(one.since))
+    });
+    list(ui, lines);
 }
 
 /// Lists each reason with those that it concerns: a line for each of a few; one line for many, which names the first.

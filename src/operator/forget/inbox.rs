@@ -24,7 +24,7 @@ use crate::reconcile::collect::rows;
 use crate::reconcile::dropped::staging::{StagedFile, Staging};
 use crate::reconcile::dropped::with_copy::{over, rewritten_delimiter};
 use crate::reconcile::model::job_state::JobState;
-use crate::reconcile::report::job_report::named_as;
+use crate::reconcile::report::names::named_as;
 use crate::record::Key;
 use crate::source::inbox::{self, Destination, Folder, take_filed};
 use crate::source::{Access, RefusedLogins, Row};

@@ -162,6 +162,7 @@ fn mentions(
         state.bad_values.first.clear();
         state.shown.forget(key);
         state.unplaced.remove(key);
+        state.on_both_sides.retain(|own, (_, other)| own != key && other != key);
         for told in &mut state.reasons {
             if let Some(reason) = erase_key(told, key) {
                 told.text = reason;
@@ -179,6 +180,8 @@ fn mentions(
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::json;
 
     use super::*;
@@ -195,7 +198,11 @@ mod tests {
         let row = RejectedRow { line: Some(2), field: None, reason: "too long".to_owned(), mark: 7 };
         let rows = RejectedRows { count: 1, first: vec![row] };
         let unplaced = BTreeSet::from([key.clone(), other.clone()]);
-        let state = JobState { rejected: rows.clone(), bad_values: rows, unplaced, ..JobState::default() };
+        let pair = |own: &Key, theirs: &Key| (own.clone(), (job.clone(), theirs.clone()));
+        let on_both_sides =
+            BTreeMap::from([pair(&key, &other), pair(&Key::new("P3").unwrap(), &key), pair(&other, &other)]);
+        let state =
+            JobState { rejected: rows.clone(), bad_values: rows, unplaced, on_both_sides, ..JobState::default() };
         let reason = HoldReason::MovedValue {
             field: "name".to_owned(),
             from: Sensitive("P1").to_string(),
@@ -215,7 +222,7 @@ mod tests {
         for rows in [&state.rejected, &state.bad_values] {
             assert_eq!((rows.count, rows.first.len()), (1, 0));
         }
-        assert!(state.unplaced.iter().eq([&other]));
+        assert!(state.unplaced.iter().eq([&other]) && state.on_both_sides.keys().eq([&other]));
         let [(_, held)] = HELD.list::<Vec<_>>(&store, &job).unwrap().try_into().unwrap();
         assert!(matches!(&held.reason, HoldReason::MovedValue { from, .. } if !from.contains("P1")), "{held:?}");
     }

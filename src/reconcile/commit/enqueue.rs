@@ -322,6 +322,7 @@ impl Commit<'_> {
             }
             state.is_rebuilt = false;
             state.unplaced.clone_from(&updates.unplaced);
+            state.on_both_sides.clone_from(&updates.on_both_sides);
             updates.place.iter().for_each(|place| state.place.clone_from(place));
             state.protects.clone_from(&updates.protects);
             state.copies = updates.copies.unwrap_or(state.copies);

@@ -30,12 +30,7 @@ pub(crate) fn save_index(store: &Store, update: &IndexUpdate<'_>) -> Result<(), 
     let is_open = |(_, _, outcome): &&(Key, Action, Outcome)| *outcome != Outcome::Confirmed;
     let open: BTreeSet<&Key> = drained.outcomes.iter().filter(is_open).map(|(key, _, _)| key).collect();
     let mut confirmed = BTreeMap::new();
-    for (key, _, _) in drained
-        .outcomes
-        .iter()
-        .filter(|(key, _, _)| !open.contains(key))
-        .filter(|(_, _, outcome)| *outcome == Outcome::Confirmed)
-    {
+    for (key, _) in drained.confirmed().filter(|(key, _)| !open.contains(key)) {
         if let Some(digest) = plan.updates.digests.get(key, &plan.spill)?
             && is_as_wanted(store, job, mirror, &plan.fields, key)?
         {

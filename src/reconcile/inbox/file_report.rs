@@ -16,7 +16,8 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::missing_people::Missed;
 use crate::reconcile::model::reason::{Reason, ReasonKind};
-use crate::reconcile::report::job_report::Report;
+use crate::reconcile::report::job_report::{Details, Report};
+use crate::reconcile::report::names::{named, person_of};
 use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
 use crate::store::Home;
@@ -34,7 +35,7 @@ pub(crate) struct Known {
 /// Makes the hr_report of a file that was read.
 pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrReport {
     let verdict = match report.status {
-        _ if report.details.nothing_taken => Verdict::NotUsed,
+        _ if report.details.nothing_taken || report.details.note == Some(FileNote::NoRowUsed) => Verdict::NotUsed,
         Status::Failed => Verdict::NotUsed,
         Status::Held => Verdict::Waits,
         Status::Partial => Verdict::Partly,
@@ -44,7 +45,7 @@ pub(crate) fn of_run(hr_report: HrReport, report: &Report, known: &Known) -> HrR
     };
     let lines = match verdict {
         Verdict::NotUsed => report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect(),
-        _ => lines(report, known),
+        _ => lines(report, known, &hr_report.at),
     };
     // A person rejected what a row says: it is not done.
     let is_left = lines.iter().any(|line| line.outcome == RowOutcome::Dropped);
@@ -139,14 +140,15 @@ pub(crate) fn bad_rows(error: &Error) -> Vec<Rejected> {
     }
 }
 
-/// What the audit files tell of runs that were cut off.
+/// What the audit files tell of runs that were cut off, as the report names it.
 pub(crate) fn confirmed(home: &Home, job: &Job, runs: &[u64]) -> io::Result<BTreeMap<Key, Action>> {
     let mut confirmed = BTreeMap::new();
     if !runs.is_empty() {
         history::read(home, |entry| match entry {
-            AuditEvent::Change(change) if change.job == job.name && runs.contains(&change.run) => {
+            AuditEvent::Change(change) if change.job.root() == job.name && runs.contains(&change.run) => {
                 // Who was made and then changed was made.
-                confirmed.entry(change.key).or_insert(change.action);
+                let key = change.job.part_of().map_or_else(|| change.key.clone(), |part| named(part, &change.key));
+                confirmed.entry(key).or_insert(change.action);
             }
             _ => {}
         })?;
@@ -184,28 +186,37 @@ enum LineReason<'a> {
     Hold(&'a HoldReason),
     /// The row counts from this day on.
     Early(Date),
+    /// It ends then.
+    Ends(Zoned),
     /// The words of the service.
     Service(&'a str),
 }
 
-fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
+fn lines(report: &Report, known: &Known, now: &Zoned) -> Vec<ReportLine> {
     let mut told: BTreeMap<&Key, (RowOutcome, LineReason<'_>)> = BTreeMap::new();
-    for (key, action) in known.before.iter().chain(report.details.confirmed.iter().map(|(key, action)| (key, action))) {
+    let Details { rows, confirmed, dropped, besides, .. } = &report.details;
+    let confirmed = confirmed.iter().chain(&besides.confirmed).map(|(key, action)| (key, action));
+    for (key, action) in known.before.iter().chain(confirmed) {
         told.entry(key).or_insert((outcome_of(*action), LineReason::None));
     }
-    told.extend(report.details.dropped.iter().map(|key| (key, (RowOutcome::Dropped, LineReason::None))));
+    told.extend(dropped.iter().chain(&besides.dropped).map(|key| (key, (RowOutcome::Dropped, LineReason::None))));
     let held: BTreeSet<&Key> = report.held.iter().map(|(key, _)| key).collect();
     told.extend(report.held.iter().map(|(key, reason)| (key, (RowOutcome::Waiting, LineReason::Hold(reason)))));
     // Of who was made, or changed, something may be refused besides, as the photo is.
-    let (besides, alone): (Vec<_>, Vec<_>) = report.parked.iter().partition(|(key, ..)| told.contains_key(key));
+    let (refused, alone): (Vec<_>, Vec<_>) = report.parked.iter().partition(|(key, ..)| told.contains_key(key));
     told.extend(alone.into_iter().map(|(key, _, words)| (key, (RowOutcome::Refused, LineReason::Service(words)))));
     let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
     let missed = report.missed.iter().filter(|one| !held.contains(&one.key));
     told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, LineReason::None))));
+    let ends = |due: Timestamp| LineReason::Ends(due.to_zoned(now.time_zone().clone()));
+    let missed = besides.missed.iter().filter(|one| !held.contains(&one.key));
+    told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, one.due.map_or(LineReason::None, ends)))));
     let mut lines: Vec<ReportLine> =
         report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
     lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
-    for (row, key, counts) in report.details.rows.iter().filter(|(row, _, _)| !unusable.contains(row)) {
+    let follow: BTreeSet<&Key> = told.keys().copied().filter(|key| goes_with_person(key, &told)).collect();
+    let mut shown: BTreeSet<u64> = BTreeSet::new();
+    for (row, key, counts) in rows.iter().chain(&besides.rows).filter(|(row, _, _)| !unusable.contains(row)) {
         let otherwise = match counts {
             RowCounts::Now => (RowOutcome::Unchanged, LineReason::None),
             RowCounts::Never => (RowOutcome::NotIncluded, LineReason::None),
@@ -214,18 +225,30 @@ fn lines(report: &Report, known: &Known) -> Vec<ReportLine> {
         // What became of a person is said at the row that counts.
         let own = if let RowCounts::From(_) = counts { None } else { told.remove(key) };
         let is_own = own.is_some();
+        // Of a person's row, what it says besides is listed only where it came to something of its own.
+        if shown.contains(row) && (!is_own || follow.contains(key)) {
+            continue;
+        }
+        shown.insert(*row);
         let (outcome, reason) = own.unwrap_or(otherwise);
         lines.push(known.line(Some(*row), key, outcome, &reason));
-        let refused = besides.iter().filter(|(refused, ..)| is_own && refused == key);
+        let refused = refused.iter().filter(|(refused, ..)| is_own && refused == key);
         lines.extend(
             refused.map(|(_, _, words)| known.line(Some(*row), key, RowOutcome::Refused, &LineReason::Service(words))),
         );
     }
     lines.sort_by_key(|line| (line.row.is_none(), line.row));
     let named: BTreeSet<Key> = report.rejections.iter().filter_map(|row| row.key.clone()).collect();
-    let absent = told.into_iter().filter(|(key, _)| !named.contains(*key));
+    let absent = told.into_iter().filter(|(key, _)| !named.contains(*key) && !follow.contains(key));
     lines.extend(absent.map(|(key, (outcome, reason))| known.line(None, key, outcome, &reason)));
     lines
+}
+
+/// Whether it is a membership that was made or has ended together with its person.
+fn goes_with_person(key: &Key, told: &BTreeMap<&Key, (RowOutcome, LineReason<'_>)>) -> bool {
+    let outcome = |key: &Key| told.get(key).map(|(outcome, _)| *outcome);
+    let is_one = |outcome: &Option<RowOutcome>| matches!(outcome, Some(RowOutcome::Added | RowOutcome::Removed));
+    person_of(key).is_some_and(|person| outcome(&person) == outcome(key) && is_one(&outcome(key)))
 }
 
 /// The headings of a job's columns, by the fields of the job and its parts.
@@ -238,6 +261,7 @@ impl Known {
         let (reason, is_in_language) = match reason {
             LineReason::None => (String::new(), true),
             LineReason::Early(date) => (self.language.not_yet(*date), true),
+            LineReason::Ends(at) => (self.language.ends(at), true),
             LineReason::Service(words) => ((*words).to_owned(), false),
             LineReason::Hold(reason) => {
                 let sentence = self.language.hold_reason(reason, &self.headings);

@@ -40,6 +40,7 @@ fn followed(mut merged: Report, later: Report) -> Report {
     if judged {
         (merged.missed, merged.missing) = (later.missed, later.missing);
         (merged.held, merged.parked, merged.drift) = (later.held, later.parked, later.drift);
+        merged.details.besides.missed = later.details.besides.missed;
         merged.details.judged = true;
     }
     merged

@@ -279,6 +279,11 @@ impl<'a> InboxRun<'a> {
             }
             // It is done with only when all of it is sent, so it is read once more.
             Ok(report) if report.status == Status::Failed || report.details.preempted || is_paused => (report, None),
+            // A file of changes may have one row: that it is of no use is no sign of a file that was cut short.
+            Ok(mut report) if report.details.rows.is_empty() && !report.rejections.is_empty() => {
+                report.details.note = Some(FileNote::NoRowUsed);
+                (report, Some(Destination::Failed))
+            }
             Ok(report) => (report, Some(Destination::Processed)),
             Err(error) => {
                 let shelf = is_of_the_file(&error).then_some(Destination::Failed);

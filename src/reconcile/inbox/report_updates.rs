@@ -23,7 +23,7 @@ use crate::reconcile::approval::held::HELD;
 use crate::reconcile::dropped::staging::{OpenReport, Staging};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
-use crate::reconcile::report::job_report::named_as;
+use crate::reconcile::report::names::named_as;
 use crate::record::{Action, JobName, Key, reveal};
 use crate::source::inbox::Folder;
 use crate::store::{self, Home, Store};

@@ -196,8 +196,7 @@ pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained
     }
     let persons: BTreeMap<&Key, &Key> =
         parts(&prepared.go, Action::Delete).map(|(person, key)| (key, person)).collect();
-    let done = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
-    let made: BTreeSet<&Key> = done.map(|(key, ..)| key).collect();
+    let made: BTreeSet<&Key> = drained.confirmed().map(|(key, _)| key).collect();
     let open: BTreeSet<&Key> =
         parts(&prepared.go, Action::Create).filter(|(_, key)| !made.contains(key)).map(|(person, _)| person).collect();
     let is_open = |ticket: &Ticket| persons.get(&ticket.key).is_some_and(|person| open.contains(person));

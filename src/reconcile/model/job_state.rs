@@ -35,6 +35,9 @@ pub struct JobState {
     /// For memberships: the members with a row that named no organization in the last run for everyone.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) unplaced: BTreeSet<Key>,
+    /// Its people that a job of the other side has, too: that job, and their key there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) on_both_sides: Counterparts,
     /// What gave its keys then.
     #[serde(default)]
     pub(crate) key: String,
@@ -96,6 +99,9 @@ pub struct JobState {
     #[serde(default)]
     pub(crate) inbox: InboxState,
 }
+
+/// The records of a job whose people another job has, too: that job, and their key there.
+pub(crate) type Counterparts = BTreeMap<Key, (JobName, Key)>;
 
 /// What is remembered of a lookup between runs.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::candidate::Digests;
-use super::job_state::LookupState;
+use super::job_state::{Counterparts, LookupState};
 use super::kept_record::KeptRecord;
 use super::replicas::Replicas;
 use super::spoilt_keys::SpoiltKeys;
@@ -59,6 +59,8 @@ pub(crate) struct StateUpdates {
     pub(crate) matched: Vec<RemoteId>,
     /// For memberships: the members with a row that names no organization.
     pub(crate) unplaced: BTreeSet<Key>,
+    /// People that a job of the other side has, too: that job, and their key there.
+    pub(crate) on_both_sides: Counterparts,
     /// Of people with a change that takes back a run and waits: the wish with which the source would make them again.
     pub(crate) made_again: BTreeMap<Key, u64>,
     pub(crate) verdicts: BTreeMap<Key, Verdict>,

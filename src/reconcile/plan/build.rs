@@ -65,7 +65,9 @@ pub(crate) fn finish_plan(
         Digested::All => held.iter().filter_map(|held| held.change.as_ref()).chain(&go).collect(),
     };
     let remote = remote_digest::remotes(&rest.fields, to_digest, mirror, store)?;
-    Ok(JobPlan { go, held, dropped, waits, updates: StateUpdates { remote, ..rest.updates }, ..rest })
+    let mut notes = rest.notes;
+    notes.extend(notes::left_out_note(&dropped, rest.target, &rest.job));
+    Ok(JobPlan { go, held, dropped, waits, notes, updates: StateUpdates { remote, ..rest.updates }, ..rest })
 }
 
 /// Works out what a run of one part of a job would do, before the limits on the whole job; `remember` takes what was
@@ -396,6 +398,9 @@ impl<'a> Inputs<'a> {
         let of_state = self.notes_of_state(&protected, &overtaken)?;
         let of_rows = notes_of_rows(&classified);
         let void = self.void_takeovers()?;
+        let on_both_sides = self.on_both_sides(&changes)?;
+        let of_new = notes::both_sides_notes(&on_both_sides).into_iter().chain(self.second_organizations(&changes)?);
+        let of_new: Vec<String> = of_new.collect();
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
@@ -406,7 +411,7 @@ impl<'a> Inputs<'a> {
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
-        let notes = notes.chain(of_rows).chain(of_state).collect();
+        let notes = notes.chain(of_rows).chain(of_state).chain(of_new).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
@@ -440,6 +445,7 @@ impl<'a> Inputs<'a> {
                 forgotten: leavers.forgotten,
                 matched: classified.matched,
                 made_again: classified.made_again,
+                on_both_sides,
                 in_force,
                 judged_all: attendance.sees_all,
                 to_mend,

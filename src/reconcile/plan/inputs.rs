@@ -192,10 +192,10 @@ impl<'a> Inputs<'a> {
 
     /// Why nothing is taken from a source that is too short.
     pub(super) fn too_few_records(&self) -> Option<Block> {
-        // A row of a file of changes that says that its person is gone is what such a file is for; and no filter that lets no one in
-        // makes a last day.
+        // A row of a file of changes that says that its person is gone is what such a file is for, and one that can't be used is no sign
+        // of a short one; and no filter that lets no one in makes a last day.
         let left = match self.job().mode {
-            Mode::Changes => self.rows.statements,
+            Mode::Changes => self.rows.statements + self.rows.rejected.len() as u64,
             Mode::Full => self.rows.left.values().filter(|statement| statement.is_by_day).count() as u64,
         };
         // So is one that has only people who begin later.

@@ -95,7 +95,8 @@ impl Inputs<'_> {
             classified.found.extend(released);
         }
         in_force.append(&mut leaving.limit.decided);
-        let guarded = self.guard(changes, undecided.go, leaving, &classified.segments)?;
+        let mut guarded = self.guard(changes, undecided.go, leaving, &classified.segments)?;
+        self.doubt_new(&mut guarded, &undecided.held, leaving.base);
         let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
         if waits {
             leaving.place = Some(UNSETTLED.to_owned());
@@ -117,6 +118,9 @@ impl Inputs<'_> {
         outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
         guarded.held.extend(unset.map(|held| Held { key: held.key, reason: held.reason, change: None, other: None }));
+        for (key, reason) in self.sent_by_others(guarded)? {
+            guarded.hold_record(key, reason);
+        }
         guarded.rejected.extend(undecided.rejected);
         Ok(judgement)
     }
@@ -159,6 +163,18 @@ impl Inputs<'_> {
         guarded.go.extend(doubtful.go);
         guarded.rejected.extend(doubtful.rejected);
         Ok(guarded)
+    }
+
+    /// Holds new records where so many known people would become others that the rows have slipped: a key may be that of the row next to it.
+    fn doubt_new(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>], base: Base) {
+        let is_known = |key: &Key| self.index.by_key(key.as_str()).is_some();
+        let slipped =
+            held.iter().filter(|held| held.reason.doubts_its_key() && is_known(&held.key)).map(|held| &held.key);
+        let people = slipped.collect::<BTreeSet<&Key>>().len() as u64;
+        if self.job().limits.updates.allows(base.known + base.matched).is_some_and(|allowed| people > allowed) {
+            guarded
+                .hold(|change| (change.joins() && !change.is_approved()).then_some(HoldReason::SlippedRows { people }));
+        }
     }
 
     /// Who is due to leave and is missing since the files of the job lie elsewhere, as far as no one decided on it.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mirror::Mirror;
-use crate::record::{JobName, Key, RemoteId, Sensitive};
+use crate::plan::Outline;
+use crate::reconcile::model::job_state::Counterparts;
+use crate::record::{Action, JobName, Key, RemoteId, Sensitive, Target};
 use crate::text::counted;
 
 /// How many people a note names; the rest is counted.
@@ -38,6 +40,47 @@ pub(crate) fn lent_notes(lent: &BTreeMap<JobName, BTreeMap<Key, Vec<String>>>) -
     lent.iter().map(note).collect()
 }
 
+/// Who is at the service twice, as two jobs have them, by the other job.
+pub(super) fn both_sides_notes(people: &Counterparts) -> Vec<String> {
+    let mut by_job: BTreeMap<&JobName, Vec<String>> = BTreeMap::new();
+    for (key, (job, other)) in people {
+        by_job.entry(job).or_default().push(format!("{key}, there {other}"));
+    }
+    let note = |(job, named): (&JobName, Vec<String>)| {
+        let who = counted(named.len(), "person is", "people are");
+        let named = some(named.into_iter(), "; ");
+        format!(
+            "{who} in job {job}, too ({named}), which makes two entries of each at the service: leave them out of one of the two jobs, by \
+             `include` or its filter, unless they work on both sides, or leave the other job with its next run"
+        )
+    };
+    by_job.into_iter().map(note).collect()
+}
+
+/// Which organizations are made that have the name of another one of the job.
+pub(super) fn second_organizations_note(second: &[(&Key, Key)]) -> Option<String> {
+    let what = counted(second.len(), "organization is new and has", "organizations are new and have");
+    let named = some(second.iter().map(|(new, other)| format!("{new}, as {other}")), "; ");
+    let note = format!(
+        "{what} the name of another one ({named}): where a number is mistyped, correct it before it is made, since the service removes no \
+         organization"
+    );
+    (!second.is_empty()).then_some(note)
+}
+
+/// Who of the source is not at the service, since a person said so.
+pub(super) fn left_out_note(dropped: &[Outline], target: Target, job: &JobName) -> Option<String> {
+    let keys = dropped.iter().filter(|change| change.action == Action::Create).map(|change| &change.key);
+    let keys: Vec<&Key> = keys.collect();
+    let names = some(keys.iter().map(|key| format!("key {key}")), ", ");
+    let (what, name) = (counted(keys.len(), target.noun(), target.plural()), job.root());
+    let note = format!(
+        "rejected before, so not at the service though the source has them: {what} ({names}); `rosterd approve {name} KEY` makes one \
+         after all"
+    );
+    (!keys.is_empty()).then_some(note)
+}
+
 /// Whose photo is gone from the source and stays at the service.
 pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
     let what = counted(keys.len(), "photo is", "photos are");
@@ -64,12 +107,11 @@ pub(super) fn unlisted_note(mirror: &Mirror) -> Option<String> {
     let ids = mirror.unlisted();
     let shown = some(ids.iter().map(|id| format!("id {id}")), ", ");
     let target = mirror.target();
-    (!ids.is_empty()).then(|| {
-        format!(
-            "the service's list of {} leaves out {shown}, which are there by their own pages, and count as there",
-            target.plural()
-        )
-    })
+    let are = match ids.len() {
+        1 => ", which is there by its own page, and counts as there",
+        _ => ", which are there by their own pages, and count as there",
+    };
+    (!ids.is_empty()).then(|| format!("the service's list of {} leaves out {shown}{are}", target.plural()))
 }
 
 /// That the service said yes to a removal and did not carry it out.

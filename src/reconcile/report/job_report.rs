@@ -11,8 +11,10 @@ use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::job_plan::{JobPlan, RowCounts};
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
+use crate::reconcile::report::besides::Besides;
+use crate::reconcile::report::names::named;
 use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
-use crate::text::{counted, some_of};
+use crate::text::counted;
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
 pub(crate) struct Part {
@@ -69,9 +71,6 @@ pub struct Report {
     pub is_narrow: bool,
 }
 
-/// How many people a note names; the rest is counted.
-const NAMED_MAX: usize = 3;
-
 /// What happened to each row of a dropped file.
 #[derive(Clone, Debug, Default)]
 pub struct Details {
@@ -81,6 +80,8 @@ pub struct Details {
     pub confirmed: Vec<(Key, Action)>,
     /// What a person rejected.
     pub dropped: Vec<Key>,
+    /// The same of what a job manages besides its own target.
+    pub besides: Besides,
     /// Whether the source was read to its end and everybody judged by it, so that the state of the job is known.
     pub judged: bool,
     /// Whether the source was so short that nothing was taken from it.
@@ -166,19 +167,20 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report.rejections = once(&parts, |plan| &plan.rejected).into_iter().cloned().collect();
     report.bad_values = once(&parts, |plan| &plan.bad_values).into_iter().cloned().collect();
     report.details.unfinished = parts.iter().any(|part| part.plan.unfinished);
+    let results: Vec<_> = parts.iter().map(|part| (&part.plan, &part.drained)).collect();
+    report.details.besides = Besides::of(job, &results);
     let mut notes: Vec<String> = Vec::new();
     for Part { plan, drained, parked, held, notes: of_run, .. } in parts {
         let is_own = plan.target == job.mapping.target;
         let name = |key: Key| if is_own { key } else { named(plan.target, &key) };
         let own = waits(&plan, held, &drained);
-        let confirmed = drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed);
-        let made: BTreeSet<&Key> =
-            confirmed.clone().filter(|(_, action, _)| *action == Action::Create).map(|(key, _, _)| key).collect();
+        let done = |action: Action| -> BTreeSet<&Key> {
+            drained.confirmed().filter(|(_, done)| *done == action).map(|(key, _)| key).collect()
+        };
+        let made = done(Action::Create);
         let count = |action: Action| {
-            let done = |(_, done, outcome): &&(Key, Action, Outcome)| *done == action && *outcome == Outcome::Confirmed;
             // A photo goes after what else its person needed, and makes no second change of it.
-            let keys: BTreeSet<&Key> = drained.outcomes.iter().filter(done).map(|(key, _, _)| key).collect();
-            keys.iter().filter(|key| action != Action::Update || !made.contains(*key)).count() as u64
+            done(action).iter().filter(|key| action != Action::Update || !made.contains(*key)).count() as u64
         };
         let counts = Counts {
             records: plan.records,
@@ -197,25 +199,18 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
         if many {
             report.by_target.insert(plan.target, counts);
         }
-        notes.extend(left_out_note(&plan, job));
         if is_own {
             // Who was removed just now is not missing any more.
-            let removed: BTreeSet<&Key> =
-                confirmed.clone().filter(|(_, action, _)| *action == Action::Delete).map(|(key, ..)| key).collect();
+            let removed = done(Action::Delete);
             report.missed = plan.missed;
             report.missed.retain(|one| !removed.contains(&one.key));
             report.missing = plan.missing.and_then(|missing| missing.still(&report.missed));
             report.unknown = Some(plan.updates.unknown);
             report.details = Details {
-                preempted: false,
-                names_file: false,
-                unfinished: report.details.unfinished,
-                note: None,
                 rows: plan.rows,
-                confirmed: confirmed.map(|(key, action, _)| (key.clone(), *action)).collect(),
+                confirmed: drained.confirmed().map(|(key, action)| (key.clone(), action)).collect(),
                 dropped: plan.dropped.iter().map(|change| change.key.clone()).collect(),
-                nothing_taken: false,
-                judged: false,
+                ..report.details
             };
         }
         report.held.extend(own.into_iter().map(|(key, reason)| (name(key), reason)));
@@ -234,19 +229,6 @@ pub(crate) fn report(job: &Job, parts: Vec<Part>, requests: u64) -> Report {
     report
 }
 
-/// Who of the source is not at the service, since a person said so.
-fn left_out_note(plan: &JobPlan, job: &Job) -> Option<String> {
-    let keys = plan.dropped.iter().filter(|change| change.action == Action::Create).map(|change| &change.key);
-    let keys: Vec<&Key> = keys.collect();
-    let names = some_of(keys.iter().map(|key| format!("key {key}")), NAMED_MAX);
-    let (many, what, name) = (keys.len(), plan.target.plural(), &job.name);
-    let note = format!(
-        "rejected before, so not at the service though the source has them: {many} {what} ({names}); `rosterd approve {name} KEY` \
-         makes one after all"
-    );
-    (many > 0).then_some(note)
-}
-
 /// The reason that values which can't be used are.
 fn because_of_values(count: usize) -> Option<Reason> {
     let (one, many) = (
@@ -254,21 +236,6 @@ fn because_of_values(count: usize) -> Option<Reason> {
         "values could not be used: their fields stay as they are",
     );
     (count > 0).then(|| ReasonKind::BadValues.because(counted(count, one, many)))
-}
-
-/// A key of another target than the job's own, as reports name it.
-fn named(target: Target, key: &Key) -> Key {
-    Key::new(&format!("{target} {}", key.as_str())).expect("it is not empty")
-}
-
-/// The records that a report of the job may call so.
-pub(crate) fn named_as(job: &Job, name: &str) -> Vec<(JobName, Key)> {
-    let own = Key::new(name).map(|key| (job.name.clone(), key));
-    let of_part = |part: &Job| {
-        let key = Key::new(name.strip_prefix(part.mapping.target.name())?.strip_prefix(' ')?)?;
-        Some((part.name.clone(), key))
-    };
-    own.into_iter().chain(job.parts().filter(|part| part.name != job.name).filter_map(of_part)).collect()
 }
 
 /// What waits, and why.

@@ -8,7 +8,7 @@ use jiff::SignedDuration;
 
 use crate::api::Client;
 use crate::config::Job;
-use crate::push::{Drained, Outcome};
+use crate::push::Drained;
 use crate::reconcile::model::error::Error;
 use crate::record::Key;
 use crate::snapshot::SyncedRecord;
@@ -23,7 +23,7 @@ const NAMED_MAX: usize = 5;
 /// What is worth telling after a push.
 pub(crate) fn notes(client: &Client, store: &Store, job: &Job, drained: &Drained) -> Result<Vec<String>, Error> {
     let mut contested = Vec::new();
-    for (key, _, _) in drained.outcomes.iter().filter(|(_, _, outcome)| *outcome == Outcome::Confirmed) {
+    for (key, _) in drained.confirmed() {
         if SyncedRecord::get(store, &job.name, key)?.is_some_and(|known| known.edits >= EDITS_IN_A_ROW) {
             contested.push(key);
         }

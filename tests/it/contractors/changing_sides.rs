@@ -488,3 +488,45 @@ mod entries {
         }
     }
 }
+
+#[test]
+fn who_is_on_both_sides_is_named_in_each_run_until_one_of_them_lets_go() {
+    let both = "1 person is in job staff, too (ana, there ana)";
+    let told = |ran: &Ran| job(ran, "sites")["reason"].as_str().unwrap_or_default().to_owned();
+    for contractors_first in [false, true] {
+        let world = world(contractors_first);
+        put(&world, &["ana", "bo"], &["cy"]);
+        assert_eq!(told(&world.sync().expect(0)), "");
+        put(&world, &["ana", "bo"], &["cy", "ana"]);
+        // A mailbox may be that of several.
+        let shared = SITES.to_owned() + "dee,Dee Other,bo@example.com,Acme\n";
+        world.put(
+            "sites.csv",
+            (shared + "cy,cy Jones,cy@example.com,Acme\nana,ana Jones,ana@example.com,Acme\n").as_bytes(),
+        );
+        let plan = world.run(&["plan", "sites"]).expect(0).out;
+        assert!(plan.contains(both) && plan.contains("two entries of each"), "{plan}");
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert!(told(&ran).contains(both), "{ran:?}");
+            assert_eq!((there(&world, "staff").len(), there(&world, "sp.member").len()), (2, 3));
+        }
+        world.put("staff.csv", (STAFF.to_owned() + "bo,bo Jones,bo@example.com\n").as_bytes());
+        world.sync().expect(0);
+        assert!(!told(&world.sync().expect(0)).contains("too ("));
+        assert_eq!(there(&world, "staff"), ["bo"], "{contractors_first}");
+    }
+}
+
+#[test]
+fn who_has_left_one_side_for_the_other_is_not_on_both() {
+    let world = world(false);
+    put(&world, &["ana", "bo"], &["cy"]);
+    world.sync().expect(0);
+    put(&world, &["bo"], &["cy", "ana"]);
+    for _ in 0..3 {
+        let ran = world.sync().expect(0);
+        let told = job(&ran, "sites")["reason"].as_str().unwrap_or_default().to_owned();
+        assert!(!told.contains("too ("), "{ran:?}");
+    }
+}

@@ -8,5 +8,6 @@ pub(crate) mod jobs;
 mod lists_of_changes;
 mod organizations;
 mod parts;
+mod reports;
 mod stated_once;
 mod two_lists;

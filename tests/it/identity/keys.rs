@@ -5,7 +5,7 @@ use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::json;
 
-use crate::support::{Config, HEADER, World, people};
+use crate::support::{Config, HEADER, World, people, row};
 
 const BY_EMAIL: &str = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n";
 
@@ -208,6 +208,33 @@ fn law_9_who_could_not_be_found_again_is_not_created_without_an_approval() {
     world.lose_state();
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 0), "nobody is doubled by a lost state");
     assert_eq!(world.staff().len(), 4);
+}
+
+/// The number of each is that of the one before, also of those who are new.
+#[test]
+fn law_6_no_one_is_made_from_a_file_whose_rows_have_slipped() {
+    let slipped = |last: usize| {
+        (1..last).fold(HEADER.to_owned(), |text, number| {
+            let of = if number + 1 < last { number + 1 } else { 1 };
+            text + &row(of, "Clerk").replacen(&format!("P{of:05}"), &format!("P{number:05}"), 1)
+        })
+    };
+    let world = World::synced(Config::default(), 40);
+    world.csv(slipped(44));
+    let ran = world.sync().expect(4);
+    assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("40 known people would become others"), "{ran:?}");
+    assert_eq!(world.sync_of(people(1..44)).expect(0).writes(), (3, 0, 0), "the right file needs no decision");
+    // A person may release it all the same; few who get the values of others say nothing of who is new.
+    let world = World::synced(Config::default(), 40);
+    world.csv(slipped(44));
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00041"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (1, 0, 0));
+    let world = World::synced(Config::default(), 40);
+    let few = people(1..44).replace(&row(2, "Clerk"), "P00002,Person 3,person3@example.com,Clerk\n");
+    let few = few.replace(&row(3, "Clerk"), "P00003,Person 2,person2@example.com,Clerk\n");
+    assert_eq!(world.sync_of(few).expect(4).writes(), (3, 0, 0));
 }
 
 #[test]

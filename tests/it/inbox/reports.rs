@@ -297,3 +297,25 @@ fn a_file_that_every_user_may_change_is_refused_in_the_language_that_is_set() {
     assert!(page.contains("Jeder Benutzer des Rechners darf diese Datei ändern"), "{page}");
     assert!(page.contains("Für die IT: <span lang=\"en\">It is a file that every user of this machine"), "{page}");
 }
+
+#[test]
+fn a_file_of_which_no_row_can_be_used_is_not_called_short() {
+    let bad = "P00003,,third@example.com,Clerk\n";
+    for (mode, rest, exit) in [("changes", "", 3), ("full", "[job.guard]\nmin_records = 0\n", 3), ("full", "", 4)] {
+        let world = world(&format!("mode = \"{mode}\"\n"), rest);
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", people(1..9));
+        world.sync().expect(0);
+        inbox.drop("b.csv", HEADER.to_owned() + bad);
+        let ran = world.sync().expect(exit);
+        assert_eq!(ran.reason().contains("min_records"), exit == 4, "{mode}: {ran:?}");
+        let page = inbox.text("failed", "b.csv.report.html");
+        let says = page.contains("The file was not used") && page.contains("None of the rows could be used");
+        assert!(says && !page.contains("cut short"), "{mode}: {page}");
+        let table = inbox.text("failed", "b.csv.report.csv");
+        assert!(table.contains("\r\n2,P00003,not used,\"Name: it is empty"), "{mode}: {table}");
+        // What is put right is read like any other file.
+        inbox.drop("b.csv", people(1..9).replace("Person 3,", "Person Three,"));
+        assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "{mode}");
+    }
+}

@@ -216,6 +216,28 @@ fn law_9_a_404_of_a_gateway_to_the_first_listing_doubles_no_one() {
     world.expect_people(0..4);
 }
 
+/// The other job has the list that was read before, which does not show what was made without an answer.
+#[test]
+fn law_3_a_create_of_unknown_fate_is_not_made_again_by_another_job() {
+    let job = |name: &str| Config { name: name.into(), path: format!("{name}.csv"), ..Config::default() };
+    let options = Options { accept_duplicates: true, ..Options::default() };
+    for fault in ["staff.list html nth=3", "staff.list status=503 after=2"] {
+        let world = World::with(options.clone(), job("north").and(&job("south")));
+        world.put("north.csv", people(1..2).as_bytes());
+        world.put("south.csv", people(1..3).as_bytes());
+        world.faults(&["staff.create cut-after nth=1", fault]);
+        let ran = world.sync().expect(1);
+        assert_eq!(world.staff().len(), 2, "{fault}: {ran:?}");
+        let south = ran.json()["jobs"][1]["reason"].to_string();
+        assert!(south.contains("job north has sent what may be the same"), "{fault}: {south}");
+        world.faults(&[]);
+        for _ in 0..2 {
+            world.sync();
+            world.expect_people(1..3);
+        }
+    }
+}
+
 /// The service rewrites numbers, so what it holds of an earlier one must not be taken for what it made of the new one.
 #[test]
 fn law_4_what_could_not_be_sent_as_its_person_was_not_found_for_a_moment_is_sent_once_they_are() {
