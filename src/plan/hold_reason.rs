@@ -36,10 +36,11 @@ pub enum HoldReason {
     MaxUpdates { changed: u64, people: u64, allowed: u64, in_parts: bool },
     #[error("max_creates: {people} people would be created, {allowed} are allowed")]
     MaxCreates { people: u64, allowed: u64 },
-    /// So many known people get the values of others that new rows of the same read may have them, too.
+    /// Known people get the values of the next ones, so new rows of the same read may have them, too.
     #[error(
-        "{people} known people would become others, so the rows of this read may have slipped, and this new record may have the key of \
-         another; approve it if it is right"
+        "{} the name or email of the row beside, so the rows of this read have slipped, and this new record may have the key of another \
+         one; approve it if it is right",
+        if *people == 1 { "1 known person would get".to_owned() } else { format!("{} known people would get", thousands(*people)) }
     )]
     SlippedRows { people: u64 },
     #[error("max_blanked: {field} would turn empty for {people} people, {allowed} are allowed")]

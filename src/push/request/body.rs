@@ -247,5 +247,22 @@ mod tests {
             let found = lost(&held, &staff(after), &wanted(mapped), &elements);
             assert_eq!(found.as_deref(), expected, "{after} {mapped:?}");
         }
+        // A list that is set under another name, and an object of which the specification says nothing.
+        let elements = Elements::new(Vec::new());
+        for (before, after, mapped, expected) in [
+            (r#"{"role_types":["Nurse"]}"#, r#"{"role_types":["Warden"]}"#, "roletype", None),
+            (
+                r#"{"role_types":["Nurse"]}"#,
+                r#"{"role_types":["Warden"]}"#,
+                "globalroaming",
+                Some("a part of role_types"),
+            ),
+            (r#"{"extras":{"1":"a","2":"b"}}"#, r#"{"extras":{"1":"a"}}"#, "title", None),
+            (r#"{"extras":{"1":"a"}}"#, "{}", "title", Some("extras")),
+        ] {
+            let named = |text: &str| staff(&text.replacen('{', r#"{"id":1,"name":"Ana","#, 1).replace(",}", "}"));
+            let found = lost(&Holdings::of(&named(before).shown()), &named(after), &wanted(&[mapped]), &elements);
+            assert_eq!(found.as_deref(), expected, "{before} {after} {mapped}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::inputs::Inputs;
 use super::segments;
 use crate::config::Mode;
-use crate::plan::{Base, Change, Guarded, Held, HoldReason, Judged as _, Outline, Verdict, guard};
+use crate::plan::{Base, Change, Deltas, Guarded, Held, HoldReason, Judged as _, Outline, Verdict, guard};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::correlate::classify::Classified;
@@ -26,7 +26,7 @@ use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::row_segments::RowSegments;
 use crate::reconcile::restored_state;
-use crate::record::{Action, Key, RowMetadata, Target};
+use crate::record::{Action, Key, RowMetadata, Target, Value};
 use crate::snapshot::SyncedRecord;
 use crate::source::inbox::Reads;
 
@@ -96,7 +96,7 @@ impl Inputs<'_> {
         }
         in_force.append(&mut leaving.limit.decided);
         let mut guarded = self.guard(changes, undecided.go, leaving, &classified.segments)?;
-        self.doubt_new(&mut guarded, &undecided.held, leaving.base);
+        self.doubt_new(&mut guarded, &undecided.held)?;
         let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
         if waits {
             leaving.place = Some(UNSETTLED.to_owned());
@@ -165,16 +165,20 @@ impl Inputs<'_> {
         Ok(guarded)
     }
 
-    /// Holds new records where so many known people would become others that the rows have slipped: a key may be that of the row next to it.
-    fn doubt_new(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>], base: Base) {
-        let is_known = |key: &Key| self.index.by_key(key.as_str()).is_some();
-        let slipped =
-            held.iter().filter(|held| held.reason.doubts_its_key() && is_known(&held.key)).map(|held| &held.key);
-        let people = slipped.collect::<BTreeSet<&Key>>().len() as u64;
-        if self.job().limits.updates.allows(base.known + base.matched).is_some_and(|allowed| people > allowed) {
-            guarded
-                .hold(|change| (change.joins() && !change.is_approved()).then_some(HoldReason::SlippedRows { people }));
+    /// Holds new records where the rows of known people have slipped: the key of a new one may be that of the row next to it. Rows have
+    /// slipped where someone would get the name or email that another one loses, who does not get theirs.
+    fn doubt_new(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>]) -> Result<(), Error> {
+        let mut moved = Vec::new();
+        for held in held.iter().filter(|held| held.reason.doubts_its_key()) {
+            if let Some(change) = held.change.as_ref().filter(|change| change.is_known()) {
+                moved.push(self.spill.change(change)?.fields);
+            }
         }
+        if [Target::NAME, Target::EMAIL].iter().any(|field| has_slipped(&moved, field)) {
+            let reason = HoldReason::SlippedRows { people: moved.len() as u64 };
+            guarded.hold(|change| (change.joins() && !change.is_approved()).then(|| reason.clone()));
+        }
+        Ok(())
     }
 
     /// Who is due to leave and is missing since the files of the job lie elsewhere, as far as no one decided on it.
@@ -309,4 +313,15 @@ impl Inputs<'_> {
     pub(super) fn reads_anew(&self) -> bool {
         self.job().inbox.as_ref().is_none_or(|inbox| !inbox.repeats)
     }
+}
+
+/// Whether a value goes from one of some people to another, who does not get that of the other.
+fn has_slipped(moved: &[Deltas], field: &str) -> bool {
+    let text = |value: &Value| value.as_text().map(str::to_lowercase);
+    let moves = moved.iter().filter_map(|fields| fields.get(field));
+    let moves: BTreeSet<(String, String)> =
+        moves.filter_map(|delta| Some((text(&delta.from)?, text(&delta.to)?))).collect();
+    let lost: BTreeSet<&String> = moves.iter().map(|(from, _)| from).collect();
+    let is_exchanged = |(from, to): &(String, String)| moves.contains(&(to.clone(), from.clone()));
+    moves.iter().any(|step| step.0 != step.1 && lost.contains(&step.1) && !is_exchanged(step))
 }

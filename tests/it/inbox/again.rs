@@ -153,7 +153,7 @@ fn who_is_not_at_the_service_since_they_were_rejected_is_named_in_each_run() {
         inbox.drop(name, people(1..9).replacen("Clerk", title, 1));
         let ran = world.sync().expect(0);
         assert_eq!(ran.writes(), (0, 1, 0), "{ran:?}");
-        reason_has(&ran, "key P00004, key P00005, key P00006 and 2 more");
+        reason_has(&ran, "5 people (key P00004, key P00005, key P00006, key P00007, key P00008)");
     }
     world.run(&["approve", "staff", "P00004"]).expect(0);
     assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));

@@ -75,7 +75,7 @@ fn law_3_a_create_of_unclear_fate_waits_until_a_person_drops_it() {
     let world = World::with(options, config);
     world.csv(people(1..2));
     // The request is lost, and meanwhile a user creates two people of that name.
-    world.faults(&["staff.create cut-before", "staff.list status=500 after=1"]);
+    world.faults(&["staff.create cut-before", "staff.list status=500 after=2"]);
     world.sync().expect(1);
     world.faults(&[]);
     assert_eq!(listed(&world)[0]["state"], "sent");

@@ -85,3 +85,23 @@ fn fault_22_a_sync_that_waits_for_its_budget_ends_soon_after_an_interrupt() {
     assert!(told.contains("stays queued") || told.contains("settled by the next run"), "{told}");
     assert_eq!(world.service().requests().len(), 20);
 }
+
+#[test]
+fn a_write_that_collides_with_another_one_is_sent_once_more_and_not_again() {
+    let renamed = people(1..6).replace("Person 1,", "Person One,");
+    for (operation, file, writes) in [("staff.delete", people(2..6), (0, 0, 1)), ("staff.update", renamed, (0, 1, 0))] {
+        for (status, times, exit) in [(409, "times=1", 0), (412, "times=1", 0), (428, "times=1", 0), (409, "", 3)] {
+            let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), 5);
+            world.faults(&[&format!("{operation} status={status} {times}")]);
+            let ran = world.sync_of(&file).expect(exit);
+            let done = if exit == 0 { writes } else { (0, 0, 0) };
+            let parked = u64::from(exit != 0);
+            assert_eq!(
+                (ran.writes(), ran.job()["parked"].as_u64()),
+                (done, Some(parked)),
+                "{operation} {status}: {ran:?}"
+            );
+            assert_eq!(world.count(operation), 2, "{operation} {status}");
+        }
+    }
+}
