@@ -19,7 +19,7 @@ use serde_json::Value as Json;
 
 use crate::clock::Clock;
 use crate::config::{Config, Mode};
-use crate::history::{Audit, Decided};
+use crate::history::{self, Audit, AuditEvent, Decided};
 use crate::mirror::{ENTITIES, REMOVALS};
 use crate::operator::plan_file::used::USED_PLANS;
 use crate::plan::Verdict;
@@ -129,7 +129,7 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
         (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;
-    let mut listed = listed_before(old)?;
+    let mut listed = listed_before(old, config)?;
     old.carry(&OWNERS, &mut batch, |target, id, owner| {
         listed.entry(target).or_default().insert(id);
         known.contains(&(owner.job, owner.key))
@@ -182,8 +182,9 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     Ok((batch, seen))
 }
 
-/// The ids of all that the service had. Of the holders of certifications none can be asked for by its id alone.
-fn listed_before(old: &OldStore<'_>) -> Result<BTreeMap<Target, BTreeSet<RemoteId>>, store::Error> {
+/// The ids of all that the service had; of a damaged store, with those of whom the audit files tell that they were made or changed. Of
+/// the holders of certifications none can be asked for by its id alone.
+fn listed_before(old: &OldStore<'_>, config: &Config) -> Result<BTreeMap<Target, BTreeSet<RemoteId>>, store::Error> {
     let mut listed: BTreeMap<Target, BTreeSet<RemoteId>> = BTreeMap::new();
     for target in Target::ALL {
         let before = old.meta::<Vec<RemoteId>>(MetaKey::Listed(*target))?.unwrap_or_default();
@@ -193,6 +194,20 @@ fn listed_before(old: &OldStore<'_>) -> Result<BTreeMap<Target, BTreeSet<RemoteI
         listed.entry(target).or_default().insert(id);
         false
     })?;
+    if old.damage().is_some() {
+        // As far as they can be read.
+        let _ = history::read(&config.state.home, |entry| {
+            let AuditEvent::Change(change) = entry else { return };
+            if let (Some(part), Some(id)) = (config.part(&change.job), change.id) {
+                let ids = listed.entry(part.mapping.target).or_default();
+                if change.action == Action::Delete {
+                    ids.remove(&id)
+                } else {
+                    ids.insert(id)
+                };
+            }
+        });
+    }
     listed.remove(&Target::Holder);
     Ok(listed)
 }

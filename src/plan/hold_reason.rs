@@ -283,6 +283,11 @@ impl HoldReason {
         self.has(&|one| matches!(one, Self::OlderExport(_)))
     }
 
+    /// Whether the record waits, among other things, for the row that says that its person is gone names another person.
+    pub fn is_of_doubtful_row(&self) -> bool {
+        self.has(&|one| matches!(one, Self::DoubtfulRow))
+    }
+
     /// Whether a reason, or one of those that it is made of, is such a one.
     fn has(&self, is_such: &dyn Fn(&Self) -> bool) -> bool {
         match self {

@@ -378,9 +378,10 @@ impl CorrelationContext<'_> {
     /// What is wrong with the row of the organization of a membership that begins: it may be another one's by its number.
     pub(crate) fn doubt_of_organization(&self, record: &Record) -> Option<Doubt> {
         let organization = record.fields.get(Target::ORGANIZATION)?.as_text().and_then(Key::new)?;
-        let is_doubted = self.doubted_organizations?.held.contains_key(&organization);
-        let waits = is_doubted && self.index.by_key(record.key.as_str()).is_none();
-        waits.then(|| Doubt::Held(HoldReason::AwaitsDecision { key: organization.to_string() }))
+        let doubts = self.doubted_organizations.filter(|_| self.index.by_key(record.key.as_str()).is_none())?;
+        let rejected = doubts.rejected.get(&organization).map(|reason| Doubt::Rejected(reason.clone()));
+        let waits = || HoldReason::AwaitsDecision { key: organization.to_string() };
+        rejected.or_else(|| doubts.held.contains_key(&organization).then(|| Doubt::Held(waits())))
     }
 
     /// The record that owns an entity, other than `key` of this job, and of a job that still exists and does not offer it.

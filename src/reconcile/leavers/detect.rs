@@ -289,7 +289,8 @@ impl LeaverDetector<'_> {
                 Some(Standing::Own) | None => {}
             }
             if !members.may_end(&known, is_stated) {
-                departed.deferred.extend(is_stated.then(|| key.clone()));
+                let is_deferred = is_stated && !members.is_of_doubtful_row(&known);
+                departed.deferred.extend(is_deferred.then(|| key.clone()));
                 return Ok(None);
             }
         }

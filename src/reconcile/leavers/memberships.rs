@@ -38,6 +38,8 @@ pub(crate) struct Memberships<'a> {
     stated: Option<&'a BTreeSet<Key>>,
     /// People who are gone but not removed.
     staying: BTreeSet<&'a Key>,
+    /// Members who are gone by a row that names another person, which waits for a decision.
+    unsure: BTreeSet<&'a Key>,
     /// Those that another job takes over.
     handed_over: Option<&'a BTreeSet<Key>>,
     /// The entities of those that this run found at the service.
@@ -100,6 +102,12 @@ impl<'a> Memberships<'a> {
                     waits.chain(stay).chain(rejected).chain(doubted).collect()
                 })
                 .unwrap_or_default(),
+            unsure: own
+                .into_iter()
+                .flat_map(|own| &own.changes.held)
+                .filter(|held| held.reason.is_of_doubtful_row())
+                .map(|held| &held.key)
+                .collect(),
             handed_over: own.map(|own| &own.results.handed_over),
             found: own.into_iter().flat_map(|own| own.results.found.values().copied()).collect(),
             members: mirrors.get(Target::Contractor)?,
@@ -118,7 +126,16 @@ impl<'a> Memberships<'a> {
             (None, _) => return false,
         };
         let is_unsure = !is_stated && self.pairs.begun.is_unsure(&member);
-        (self.are_removed || !is_gone) && !self.staying.contains(&member) && !is_unsure
+        (self.are_removed || !is_gone)
+            && !self.staying.contains(&member)
+            && !is_unsure
+            && !self.is_of_doubtful_row(known)
+    }
+
+    /// Whether its member is gone by a row that names another person: what that row says of a membership is remembered as little as
+    /// what it says of its member.
+    pub(crate) fn is_of_doubtful_row(&self, known: &SyncedRecord) -> bool {
+        organization_transfers::member(&known.sent).is_some_and(|member| self.unsure.contains(&member))
     }
 
     /// Whose a membership is by now that is gone from the source.

@@ -1,9 +1,9 @@
 //! People that a job of staff and one of contractors both have: the service has two entities of them.
 //!
-//! - Each person that a plan makes is compared with those of the jobs of the other side: one person is who has the same email and
-//!   name, or the same key where that is a UUID.
-//! - Who was found so is remembered, and each run names them for as long as both jobs have them: in an evacuation one of the two
-//!   entities is looked for in vain.
+//! - Each person who is new to a job, made or found at the service, is compared with those of the jobs of the other side: one person is
+//!   who has the same email and name, or the same key where that is a UUID.
+//! - Who was found so is remembered, and each run names them for as long as both jobs have them under one email or one name: in an
+//!   evacuation one of the two entities is looked for in vain.
 //!
 //! Rejected: to hold them. Some work on both sides, and who is held is missing from a list.
 //! Rejected, too: to compare everybody in each run. It takes a walk over the people of all jobs where nothing is to do.
@@ -12,7 +12,8 @@ use std::collections::HashMap;
 
 use super::inputs::Inputs;
 use crate::config::Job;
-use crate::plan::{Guarded, Judged as _, Outline, has_same_name, match_hash};
+use crate::plan::{has_same_name, match_hash};
+use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::Counterparts;
 use crate::record::{JobName, Key, Target, Values};
@@ -20,26 +21,26 @@ use crate::snapshot::{SYNCED, SyncedRecord};
 use crate::store;
 
 impl Inputs<'_> {
-    /// Who is on both sides: of those that the plan makes, and of those who were before.
-    pub(super) fn on_both_sides(&self, changes: &Guarded<Outline>) -> Result<Counterparts, Error> {
+    /// Who is on both sides: of those who are new to the job, and of those who were before.
+    pub(super) fn on_both_sides(&self) -> Result<Counterparts, Error> {
         let Some(side) = other_side(self.job().mapping.target) else { return Ok(Counterparts::new()) };
         let jobs = self.part.context.config.jobs.iter();
         let others: Vec<&Job> = jobs.filter(|other| other.mapping.target == side).collect();
         let mut found = self.still_on_both_sides(&others)?;
-        let held = changes.held.iter().filter_map(|held| held.change.as_ref());
-        let new: Vec<&Outline> = changes.go.iter().chain(held).filter(|change| change.joins()).collect();
-        if others.is_empty() || new.is_empty() {
+        let is_new = |one: &&Candidate| self.index.by_key(one.key.as_str()).is_none();
+        let new: Vec<&Candidate> = self.asked().filter(is_new).filter(|_| !others.is_empty()).collect();
+        if new.is_empty() {
             return Ok(found);
         }
-        let mut by_email: HashMap<u64, Vec<&Outline>> = HashMap::new();
-        for change in &new {
-            let email = match_hash(&self.spill.change(change)?.wish.fields, Target::EMAIL);
-            email.into_iter().for_each(|email| by_email.entry(email).or_default().push(change));
+        let mut by_email: HashMap<u64, Vec<&Candidate>> = HashMap::new();
+        for one in &new {
+            let email = match_hash(&self.spill.record(one.place)?.0, Target::EMAIL);
+            email.into_iter().for_each(|email| by_email.entry(email).or_default().push(one));
         }
         for other in others {
-            for change in new.iter().filter(|change| change.key.is_universal()) {
-                let theirs = known(self.store(), &other.name, &change.key)?;
-                found.extend(theirs.map(|_| (change.key.clone(), (other.name.clone(), change.key.clone()))));
+            for one in new.iter().filter(|one| one.key.is_universal()) {
+                let theirs = known(self.store(), &other.name, &one.key)?;
+                found.extend(theirs.map(|_| (one.key.clone(), (other.name.clone(), one.key.clone()))));
             }
             let mut alike = Vec::new();
             SYNCED.each(self.store(), &other.name, |key, theirs: SyncedRecord| {
@@ -48,12 +49,12 @@ impl Inputs<'_> {
                     same.into_iter()
                         .flatten()
                         .filter(|_| theirs.stays())
-                        .map(|change| (*change, key.clone(), theirs.sent.clone())),
+                        .map(|one| (*one, key.clone(), theirs.sent.clone())),
                 );
             })?;
-            for (change, key, theirs) in alike {
-                if is_one(&self.spill.change(change)?.wish.fields, &theirs) {
-                    found.insert(change.key.clone(), (other.name.clone(), key));
+            for (one, key, theirs) in alike {
+                if is_one(&self.spill.record(one.place)?.0, &theirs) {
+                    found.insert(one.key.clone(), (other.name.clone(), key));
                 }
             }
         }
@@ -69,7 +70,10 @@ impl Inputs<'_> {
             }
             let (own, theirs) = (known(self.store(), &self.job().name, key)?, known(self.store(), job, other)?);
             let is_one = |(own, theirs): (SyncedRecord, SyncedRecord)| {
-                (key == other && key.is_universal()) || is_one(&own.sent, &theirs.sent)
+                let has_one = |field| {
+                    match_hash(&own.sent, field).is_some_and(|own| Some(own) == match_hash(&theirs.sent, field))
+                };
+                (key == other && key.is_universal()) || has_one(Target::EMAIL) || has_one(Target::NAME)
             };
             still.extend(own.zip(theirs).is_some_and(is_one).then(|| (key.clone(), (job.clone(), other.clone()))));
         }

@@ -118,9 +118,7 @@ impl<'a> Inputs<'a> {
         let undone = held::undone(self.store(), &job.name)?;
         let unsure = |_: &Key| RowPresence::Unknown;
         let own = self.part.people();
-        let is_of_members = job.mapping.target == Target::Membership;
-        let organizations =
-            self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization);
+        let organizations = self.organizations();
         let identity = CorrelationContext {
             job,
             rules: Rules {
@@ -372,6 +370,12 @@ impl<'a> Inputs<'a> {
         bad_keys.chain(classified.photos_left.iter().cloned()).collect()
     }
 
+    /// The part of the organizations of a part of memberships.
+    fn organizations(&self) -> Option<&PartDraft> {
+        let is_of_members = self.job().mapping.target == Target::Membership;
+        self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization)
+    }
+
     /// Puts the plan together.
     fn assemble(
         self,
@@ -398,15 +402,23 @@ impl<'a> Inputs<'a> {
         let of_state = self.notes_of_state(&protected, &overtaken)?;
         let of_rows = notes_of_rows(&classified);
         let void = self.void_takeovers()?;
-        let on_both_sides = self.on_both_sides(&changes)?;
+        let on_both_sides = self.on_both_sides()?;
         let of_new = notes::both_sides_notes(&on_both_sides).into_iter().chain(self.second_organizations(&changes)?);
         let of_new: Vec<String> = of_new.collect();
+        // What names an organization of which the rows differ is said again once they agree.
+        let is_doubted = |pair: &Key| {
+            let doubts = self.organizations().map(|part| &part.results.doubts.rejected);
+            doubts
+                .zip(pair.split_membership())
+                .is_some_and(|(rejected, (_, organization))| rejected.contains_key(&organization))
+        };
+        let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
+        let bad: Vec<Key> = bad.filter(|key| !is_doubted(key)).collect();
+        let to_mend: BTreeSet<Key> = if mode == Mode::Changes { bad.into_iter().collect() } else { BTreeSet::new() };
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
         let waits_for_others = !(classified.rejected.is_empty() && classified.bad_values.is_empty());
-        let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
-        let to_mend: BTreeSet<Key> = if mode == Mode::Changes { bad.collect() } else { BTreeSet::new() };
         let unfinished = read.unfinished || waits_for_others;
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);

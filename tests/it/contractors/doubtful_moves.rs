@@ -1,5 +1,6 @@
 //! People who go from one job's list to another's, where their row there can't be used, or is not believed.
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, World};
 
 const REMOVING: &str =
@@ -123,4 +124,40 @@ fn law_6_who_is_back_in_the_first_list_is_not_taken_over() {
     // It is the other list's by now.
     let ran = world.sync().expect(0);
     assert_eq!((count(&world, "p5@example.com"), &ran.json()["jobs"][0]["missing"]), (1, &0.into()), "{ran:?}");
+}
+
+/// The row has the number of one person, and is about another one.
+#[test]
+fn law_6_a_contractor_stays_who_is_gone_by_the_row_of_another_one_until_that_is_decided() {
+    for decided in ["", "approve", "reject"] {
+        let world = inbox_of(World::of(Config {
+            target: "contractor".into(),
+            job: "key = \"{{ no }}\"\ninclude = \"{{ state != 'gone' }}\"\n".into(),
+            map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ company }}\"\n".into(),
+            source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+            ..Config::rest(REMOVING)
+        }));
+        let header = "No,Name,Email,Company,State\n";
+        let row = |number: u32, of: u32, state: &str| format!("{number},Person {of},p{of}@example.com,Acme,{state}\n");
+        let all: String = (1..9).map(|one| row(one, one, "")).collect();
+        Inbox(&world).drop("a.csv", header.to_owned() + &all);
+        world.sync().expect(0);
+        Inbox(&world).drop("b.csv", header.to_owned() + &row(1, 2, "gone"));
+        let there = || ["sp.member", "sp.membership"].map(|what| world.service().all(what).len());
+        for _ in 0..3 {
+            let ran = world.sync().expect(4);
+            assert_eq!(there(), [8, 8], "{ran:?}");
+        }
+        if decided.is_empty() {
+            continue;
+        }
+        world.run(&[decided, "staff"]).expect(0);
+        for _ in 0..3 {
+            world.sync();
+        }
+        let left = if decided == "approve" { 7 } else { 8 };
+        assert_eq!(there(), [left, left], "{decided}");
+        let ran = world.sync().expect(0);
+        assert_eq!(ran.writes(), (0, 0, 0), "{decided}: {ran:?}");
+    }
 }

@@ -114,3 +114,29 @@ fn an_organization_that_is_made_with_the_name_of_another_one_is_named() {
     assert!(ran.reason().contains(note), "{ran:?}");
     assert!(!world.sync().reason().contains("has the name"), "it is said where it is made");
 }
+
+#[test]
+fn law_8_no_one_moves_by_a_row_whose_company_is_named_in_two_ways() {
+    for mode in ["full", "changes"] {
+        let mut world = inbox_of(jobs::world(Options::default(), "", REMOVING));
+        world.reconfigure(|config| Config { source: format!("settle = \"0s\"\nmode = \"{mode}\"\n"), ..config });
+        let first = file([(1, 1), (2, 2), (3, 3), (4, 3)]);
+        Inbox(&world).drop("a.csv", &first);
+        world.sync().expect(0);
+        // The number of a company is mistyped as that of another one.
+        Inbox(&world).drop("b.csv", first.replacen("94000001,Company 1", "94000003,Company 1", 1));
+        let ran = world.sync();
+        assert_eq!(
+            jobs::pairs(&world),
+            [(1, 1), (2, 2), (3, 3), (4, 3)].map(|(one, of)| jobs::pair(one, of)),
+            "{mode}: {ran:?}"
+        );
+        Inbox(&world).drop("c.csv", &first);
+        world.sync();
+        assert_eq!(
+            jobs::pairs(&world),
+            [(1, 1), (2, 2), (3, 3), (4, 3)].map(|(one, of)| jobs::pair(one, of)),
+            "{mode}"
+        );
+    }
+}
