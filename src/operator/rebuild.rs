@@ -182,8 +182,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     Ok((batch, seen))
 }
 
-/// The ids of all that the service had; of a damaged store, with those of whom the audit files tell that they were made or changed. Of
-/// the holders of certifications none can be asked for by its id alone.
+/// The ids of all that the service had; of a damaged store, with those that the audit files tell were made or changed. Of the holders of
+/// certifications none can be asked for by its id alone.
 fn listed_before(old: &OldStore<'_>, config: &Config) -> Result<BTreeMap<Target, BTreeSet<RemoteId>>, store::Error> {
     let mut listed: BTreeMap<Target, BTreeSet<RemoteId>> = BTreeMap::new();
     for target in Target::ALL {
