@@ -229,7 +229,10 @@ fn lines(report: &Report, known: &Known, now: &Zoned) -> Vec<ReportLine> {
         if shown.contains(row) && (!is_own || follow.contains(key)) {
             continue;
         }
-        shown.insert(*row);
+        // A list of people alone has nothing besides.
+        if !besides.rows.is_empty() {
+            shown.insert(*row);
+        }
         let (outcome, reason) = own.unwrap_or(otherwise);
         lines.push(known.line(Some(*row), key, outcome, &reason));
         let refused = refused.iter().filter(|(refused, ..)| is_own && refused == key);

@@ -369,13 +369,9 @@ impl<'a> InboxRun<'a> {
         if laid.order.filing.shelf == Destination::Failed {
             state.inbox.unused = Some(name.clone());
             // A row that can't be used may have taken back what the file before it says, which that one says again then.
-            state
-                .inbox
-                .past
-                .last_mut()
-                .filter(|_| self.job.mode == Mode::Changes)
-                .into_iter()
-                .for_each(|last| last.clean = false);
+            if let Some(last) = state.inbox.past.last_mut().filter(|_| self.job.mode == Mode::Changes) {
+                last.clean = false;
+            }
         }
         if let Some(past) = &laid.order.past {
             if !state.inbox.past.iter().any(|known| known.run == past.run) {

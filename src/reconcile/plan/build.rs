@@ -376,6 +376,21 @@ impl<'a> Inputs<'a> {
         self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization)
     }
 
+    /// Of which records of files of changes something could not be used that may be mended elsewhere.
+    fn to_mend(&self, classified: &Classified) -> BTreeSet<Key> {
+        if self.job().mode != Mode::Changes {
+            return BTreeSet::new();
+        }
+        // What names an organization of which the rows differ is said again once they agree.
+        let doubts = self.organizations().map(|part| &part.results.doubts.rejected);
+        let is_doubted = |pair: &Key| {
+            let named = doubts.zip(pair.split_membership());
+            named.is_some_and(|(rejected, (_, organization))| rejected.contains_key(&organization))
+        };
+        let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
+        bad.filter(|key| !is_doubted(key)).collect()
+    }
+
     /// Puts the plan together.
     fn assemble(
         self,
@@ -397,7 +412,6 @@ impl<'a> Inputs<'a> {
         let always = self.always(&classified);
         let protected = self.protected()?;
         let there = self.there(!attendance.sees_all)?;
-        let mode = self.job().mode;
         let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
         let of_state = self.notes_of_state(&protected, &overtaken)?;
         let of_rows = notes_of_rows(&classified);
@@ -405,16 +419,7 @@ impl<'a> Inputs<'a> {
         let on_both_sides = self.on_both_sides()?;
         let of_new = notes::both_sides_notes(&on_both_sides).into_iter().chain(self.second_organizations(&changes)?);
         let of_new: Vec<String> = of_new.collect();
-        // What names an organization of which the rows differ is said again once they agree.
-        let is_doubted = |pair: &Key| {
-            let doubts = self.organizations().map(|part| &part.results.doubts.rejected);
-            doubts
-                .zip(pair.split_membership())
-                .is_some_and(|(rejected, (_, organization))| rejected.contains_key(&organization))
-        };
-        let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
-        let bad: Vec<Key> = bad.filter(|key| !is_doubted(key)).collect();
-        let to_mend: BTreeSet<Key> = if mode == Mode::Changes { bad.into_iter().collect() } else { BTreeSet::new() };
+        let to_mend = self.to_mend(&classified);
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
         // What the service does not have, or a lookup, may be there another time.
