@@ -23,6 +23,8 @@ pub(crate) struct CollectedRows {
     pub(crate) candidates: Vec<Candidate>,
     /// Keys whose row says that they are gone.
     pub(crate) left: BTreeMap<Key, Statement>,
+    /// The lines of those that name another person than the one of their key.
+    pub(crate) misnamed: BTreeSet<u64>,
     pub(crate) rejected: Vec<Rejected>,
     /// How many rows say that someone, or one of their memberships, is gone.
     pub(crate) statements: u64,
@@ -59,6 +61,8 @@ pub(crate) struct LaterRecords {
     pub(crate) undue: BTreeSet<Key>,
     /// Keys of which a row of this file can't be used.
     pub(crate) spoilt: SpoiltKeys,
+    /// Memberships that waited with a record that may be about another person, and are not wanted by the row that its member has now.
+    pub(crate) taken_back: BTreeSet<Key>,
     /// How many can't be used, since they were read by another mapping.
     pub(crate) unusable: usize,
 }

@@ -43,6 +43,8 @@ pub(crate) struct Collector<'a> {
     /// What few of them have, by their entries in the spill.
     rare: BTreeMap<SpillOffset, Rare>,
     left: BTreeMap<Key, Statement>,
+    /// Further rows that say so of the same keys.
+    left_again: Vec<(Key, Statement)>,
     /// Keys whose row does not count yet.
     early: BTreeSet<Key>,
     /// Their rows, with the day from which on each counts.
@@ -89,6 +91,7 @@ impl<'a> Collector<'a> {
             candidates: Vec::new(),
             rare: BTreeMap::new(),
             left: BTreeMap::new(),
+            left_again: Vec::new(),
             early: BTreeSet::new(),
             early_rows: Vec::new(),
             rejected: Vec::new(),
@@ -280,7 +283,9 @@ impl<'a> Collector<'a> {
                     return Ok(());
                 }
                 let who = if is_known { bound.identity(row) } else { Values::new() };
-                self.left.insert(key, Statement { line, is_by_day: past.is_some(), who });
+                let statement = Statement { line, is_by_day: past.is_some(), who };
+                let before = self.left.insert(key.clone(), statement);
+                self.left_again.extend(before.map(|before| (key, before)));
             }
             Mapped::Rejected(rejected) if rejected.key.as_ref().is_none_or(|key| self.narrow.has(key)) => {
                 self.rejected.push((line, rejected));
@@ -296,6 +301,7 @@ impl<'a> Collector<'a> {
         let read = self.read.take().expect("the read has ended");
         self.supersede(&read.superseded)?;
         let statements = self.left.len() as u64;
+        let misnamed = self.misnamed(store)?;
         let mut strays = self.strays();
         // The reader counts its own rejected rows among its reasons.
         self.rejected.extend(read.rejected.iter().map(|rejected| (0, rejected.clone())));
@@ -340,6 +346,7 @@ impl<'a> Collector<'a> {
             read,
             candidates: kept,
             left: self.left,
+            misnamed,
             rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
             statements,
             present: self.present,
@@ -456,6 +463,24 @@ impl<'a> Collector<'a> {
         Ok(at_odds)
     }
 
+    /// The lines of rows that say that a known key is gone and name another person. Of several rows of one key such a one counts.
+    fn misnamed(&mut self, store: &Store) -> Result<BTreeSet<u64>, store::Error> {
+        let again = std::mem::take(&mut self.left_again);
+        // Only memberships have several rows of one key that are about different things.
+        let counting = self.left.iter().filter(|_| self.job.memberships.is_some());
+        let all = again.iter().map(|(key, statement)| (key, statement)).chain(counting);
+        let mut misnamed = Vec::new();
+        for (key, statement) in all.filter(|(_, statement)| !statement.who.is_empty()) {
+            let Some(known) = SyncedRecord::get(store, &self.job.name, key)? else { continue };
+            if is_another_person(|field| known.sent.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+                misnamed.push((key.clone(), statement.clone()));
+            }
+        }
+        let lines = misnamed.iter().map(|(_, statement)| statement.line).collect();
+        self.left.extend(misnamed);
+        Ok(lines)
+    }
+
     /// Whether a key has an unchanged row.
     fn is_unchanged(&self, key: &Key) -> bool {
         self.index.by_key(key.as_str()).is_some_and(|at| self.lines[at] > 0)
@@ -470,6 +495,7 @@ impl<'a> Collector<'a> {
         let mut lines = lines_of(&self.candidates, self.spill)?.into_iter();
         self.candidates.retain(|_| lines.next().is_none_or(|line| !gone.contains(&line)));
         self.left.retain(|_, statement| !gone.contains(&statement.line));
+        self.left_again.retain(|(_, statement)| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
         self.unplaced.retain(|line, _| !gone.contains(line));
         self.lines.iter_mut().filter(|line| gone.contains(&u64::from(**line))).for_each(|line| *line = 0);

@@ -159,11 +159,13 @@ impl LeaverDetector<'_> {
             if let Some(successor) = self.successor(&known) {
                 leaver.known.gone.get_or_insert(Gone::since(self.first)).successor = Some(successor);
             }
-            let line = Some(*line).filter(|line| *line > 0 && self.job.source.has_lines());
-            self.leave(&mut leaver, line, departed)?;
+            let shown = Some(*line).filter(|line| *line > 0 && self.job.source.has_lines());
+            self.leave(&mut leaver, shown, departed)?;
             let Leaver { known: mut remembered, entity, .. } = leaver;
             let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
-            if is_another_person(sent, who) && is_another_person(|field| entity.value(field).clone(), who) {
+            let is_another =
+                is_another_person(sent, who) && is_another_person(|field| entity.value(field).clone(), who);
+            if is_another || self.members.as_ref().is_some_and(|members| members.is_misnamed(*line)) {
                 departed.doubtful.extend(departed.changes.drain(before..));
                 continue;
             }

@@ -40,6 +40,8 @@ pub(crate) struct Memberships<'a> {
     staying: BTreeSet<&'a Key>,
     /// Members who are gone by a row that names another person, which waits for a decision.
     unsure: BTreeSet<&'a Key>,
+    /// The lines of all rows that say that a membership is over and name another person.
+    misnamed: Option<&'a BTreeSet<u64>>,
     /// Those that another job takes over.
     handed_over: Option<&'a BTreeSet<Key>>,
     /// The entities of those that this run found at the service.
@@ -108,6 +110,7 @@ impl<'a> Memberships<'a> {
                 .filter(|held| held.reason.is_of_doubtful_row())
                 .map(|held| &held.key)
                 .collect(),
+            misnamed: own.map(|own| &own.results.misnamed),
             handed_over: own.map(|own| &own.results.handed_over),
             found: own.into_iter().flat_map(|own| own.results.found.values().copied()).collect(),
             members: mirrors.get(Target::Contractor)?,
@@ -136,6 +139,11 @@ impl<'a> Memberships<'a> {
     /// what it says of its member.
     pub(crate) fn is_of_doubtful_row(&self, known: &SyncedRecord) -> bool {
         organization_transfers::member(&known.sent).is_some_and(|member| self.unsure.contains(&member))
+    }
+
+    /// Whether the row on a line names another person than its member: it may be about a membership of theirs.
+    pub(crate) fn is_misnamed(&self, line: u64) -> bool {
+        self.misnamed.is_some_and(|lines| lines.contains(&line))
     }
 
     /// Whose a membership is by now that is gone from the source.

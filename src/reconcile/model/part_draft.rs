@@ -28,6 +28,8 @@ pub(crate) struct PartResults {
     pub(crate) gone: Option<BTreeSet<Key>>,
     /// Keys whose rows say that they are gone.
     pub(crate) stated: BTreeSet<Key>,
+    /// The lines of rows that say so and name another person than the one of their key.
+    pub(crate) misnamed: BTreeSet<u64>,
     /// Known keys that the read misses and whose entities another record claims: they may not be gone.
     pub(crate) claimed: BTreeSet<Key>,
     /// People whose entities another job takes over.

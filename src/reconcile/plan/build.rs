@@ -406,6 +406,7 @@ impl<'a> Inputs<'a> {
         let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
         let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
         let stated = self.rows.left.keys().cloned().collect();
+        let misnamed = self.rows.misnamed.clone();
         let gone = attendance.sees_all.then(|| self.gone());
         let complete = self.is_complete(&attendance);
         let of_read: Vec<String> = self.rows.read.notes.iter().cloned().chain(self.lag.note.clone()).collect();
@@ -431,7 +432,7 @@ impl<'a> Inputs<'a> {
         let notes = notes.chain(of_rows).chain(of_state).chain(of_new).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
-        let results = PartResults { found: classified.found, gone, stated, claimed, handed_over, doubts };
+        let results = PartResults { found: classified.found, gone, stated, misnamed, claimed, handed_over, doubts };
         let mut updates = read.updates;
         updates.due.extend(leavers.dated);
         updates.later_ended.extend(overtaken.into_iter().map(|(key, _)| key));

@@ -366,6 +366,7 @@ impl<'a> Inputs<'a> {
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
         let gone = notes::unknown_gone_note(&self.unknown_gone()?);
         let unusable = notes::unusable_note(self.rows.later.unusable);
+        let withdrawn = notes::withdrawn_note(&self.rows.later.taken_back);
         let updates = StateUpdates {
             content: self.content(),
             today: Day::of(job.day(self.part.context.now_for_leavers())),
@@ -382,7 +383,7 @@ impl<'a> Inputs<'a> {
                 .iter()
                 .map(unknown_note)
                 .chain(lookups::notes(job))
-                .chain([unusable, gone].into_iter().flatten())
+                .chain([unusable, gone, withdrawn].into_iter().flatten())
                 .collect(),
             unfinished: !self.lost.is_empty() || self.rows.early_keys().next().is_some(),
             lost: self.lost,

@@ -161,3 +161,99 @@ fn law_6_a_contractor_stays_who_is_gone_by_the_row_of_another_one_until_that_is_
         assert_eq!(ran.writes(), (0, 0, 0), "{decided}: {ran:?}");
     }
 }
+
+/// A job of contractors in files of `mode`, of people who work for several companies. Rows that say "over" end memberships.
+fn of_several(mode: &str, rest: &str) -> World {
+    inbox_of(World::of(Config {
+        target: "contractor".into(),
+        job: "key = \"{{ no }}\"\ninclude = \"{{ state != 'over' }}\"\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ company }}\"\n".into(),
+        source: format!("settle = \"0s\"\nmode = \"{mode}\"\n"),
+        ..Config::rest(rest)
+    }))
+}
+
+/// A row with the number of one person, and name and email of another one.
+fn of_company(number: u32, of: u32, company: &str, state: &str) -> String {
+    format!("{number},Person {of},p{of}@example.com,{company},{state}\n")
+}
+
+fn list(rows: &[String]) -> String {
+    format!("No,Name,Email,Company,State\n{}", rows.concat())
+}
+
+/// Who is at the service, and how many memberships there are.
+fn people_and_memberships(world: &World) -> [usize; 2] {
+    ["sp.member", "sp.membership"].map(|what| world.service().all(what).len())
+}
+
+/// Person 5 works for two companies, and the row of person 4 that is over has their number.
+#[test]
+fn law_6_a_membership_of_several_stays_that_is_over_by_the_row_of_another_person() {
+    for mode in ["full", "changes"] {
+        for decided in ["approve", "reject"] {
+            let world = of_several(mode, REMOVING);
+            let mut rows: Vec<String> = (1..9).map(|one| of_company(one, one, "Acme", "")).collect();
+            rows.push(of_company(5, 5, "Fox", ""));
+            Inbox(&world).drop("a.csv", list(&rows));
+            world.sync().expect(0);
+            assert_eq!(people_and_memberships(&world), [8, 9]);
+            let over = of_company(5, 4, "Fox", "over");
+            let next = if mode == "full" { [&rows[..8], &[over]].concat() } else { vec![over] };
+            Inbox(&world).drop("b.csv", list(&next));
+            for _ in 0..3 {
+                let ran = world.sync();
+                assert_eq!(people_and_memberships(&world), [8, 9], "{mode}: {ran:?}");
+                assert_eq!(ran.job()["held"], 1, "{mode}: {ran:?}");
+            }
+            world.run(&[decided, "staff"]).expect(0);
+            world.sync();
+            let left = if decided == "approve" { 8 } else { 9 };
+            assert_eq!(people_and_memberships(&world), [8, left], "{mode}, {decided}");
+            let ran = world.sync();
+            assert_eq!(ran.writes(), (0, 0, 0), "{mode}, {decided}: {ran:?}");
+        }
+    }
+}
+
+/// Their own name in the last of the rows says nothing of the other one.
+#[test]
+fn law_6_a_person_of_several_companies_stays_where_one_of_the_rows_that_are_over_names_another() {
+    for (first, then) in [(4, 5), (5, 4)] {
+        let world = of_several("changes", REMOVING);
+        let mut rows: Vec<String> = (1..9).map(|one| of_company(one, one, "Acme", "")).collect();
+        rows.push(of_company(5, 5, "Fox", ""));
+        Inbox(&world).drop("a.csv", list(&rows));
+        world.sync().expect(0);
+        Inbox(&world).drop("b.csv", list(&[of_company(5, first, "Acme", "over"), of_company(5, then, "Fox", "over")]));
+        for _ in 0..3 {
+            let ran = world.sync().expect(4);
+            assert_eq!(people_and_memberships(&world)[0], 8, "{ran:?}");
+        }
+    }
+}
+
+/// The numbers of two people are exchanged in a file of changes, and right in the next one.
+#[test]
+fn law_6_what_exchanged_numbers_asked_for_goes_with_the_right_rows_of_a_file_of_changes() {
+    for decided in ["", "reject"] {
+        let world = of_several("changes", REMOVING);
+        let rows: Vec<String> =
+            (1..9).map(|one| of_company(one, one, if one == 1 { "Fox" } else { "Acme" }, "")).collect();
+        Inbox(&world).drop("a.csv", list(&rows));
+        world.sync().expect(0);
+        Inbox(&world).drop("b.csv", list(&[of_company(2, 1, "Fox", ""), of_company(1, 2, "Acme", "")]));
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.job()["held"], 4, "{ran:?}");
+        if !decided.is_empty() {
+            world.run(&[decided, "staff", "1", "2"]).expect(0);
+        }
+        Inbox(&world).drop("c.csv", list(&rows[..2]));
+        let said = world.plan();
+        assert!(said.out.contains("2 memberships of a row that may have been about another person"), "{said:?}");
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert_eq!((people_and_memberships(&world), ran.writes()), ([8, 8], (0, 0, 0)), "{decided}: {ran:?}");
+        }
+    }
+}

@@ -29,6 +29,8 @@ struct Undelivered {
     unusable: usize,
     /// Keys whose record is held since it may be about another person: no one leaves by its last day before that is decided.
     doubted: BTreeSet<Key>,
+    /// Memberships that waited with such a record, and whose member has another row now.
+    taken_back: BTreeSet<Key>,
 }
 
 impl Collector<'_> {
@@ -212,10 +214,17 @@ impl Collector<'_> {
     /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused.
     fn undelivered(&self, store: &Store, is_open: &dyn Fn(&Key) -> bool) -> Result<Undelivered, Error> {
         let is_moot = |key: &Key| self.stands(key) == Some(false);
-        let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted } = Undelivered::default();
+        let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted, mut taken_back } =
+            Undelivered::default();
+        let members = self.members();
         HELD.each(store, &self.job.name, |key, held| {
-            doubted.extend(held.reason.doubts_its_key().then(|| key.clone()));
+            let is_doubted = held.reason.doubts_its_key();
+            let is_said_anew = is_doubted && key.member().is_some_and(|member| members.contains(&member));
+            doubted.extend(is_doubted.then(|| key.clone()));
             match held.record.filter(|_| is_open(&key)) {
+                Some(_) if is_said_anew && self.index.by_key(key.as_str()).is_none() => {
+                    taken_back.insert(key);
+                }
                 Some(record) if record.mapping != self.mapping => unusable += 1,
                 Some(_) if is_moot(&key) => withdrawn.push(key),
                 record => records.extend(record.map(|record| (key, record))),
@@ -230,7 +239,19 @@ impl Collector<'_> {
                 withdrawn.extend(is_over.then_some(change.key));
             })?;
         }
-        Ok(Undelivered { records, withdrawn, unusable, doubted })
+        withdrawn.extend(taken_back.iter().cloned());
+        Ok(Undelivered { records, withdrawn, unusable, doubted, taken_back })
+    }
+
+    /// Those whose memberships the rows of this read name.
+    fn members(&self) -> BTreeSet<Key> {
+        if self.job.mapping.target != Target::Membership {
+            return BTreeSet::new();
+        }
+        let unchanged = (0..self.index.len()).filter(|at| self.lines[*at] > 0);
+        let unchanged = unchanged.filter_map(|at| Key::new(self.index.entry(at).key)?.member());
+        let named = self.candidates.iter().map(|one| &one.key).chain(self.left.keys()).chain(&self.early);
+        named.filter_map(Key::member).chain(unchanged).collect()
     }
 
     /// The keys of queued changes whose row is not over: it came after the one that named a last day.
@@ -267,7 +288,8 @@ impl Collector<'_> {
         let unsure = &self.unsure;
         let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key, unsure));
         let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
-        let Undelivered { mut records, withdrawn, mut unusable, doubted } = self.undelivered(store, &is_open)?;
+        let Undelivered { mut records, withdrawn, mut unusable, doubted, taken_back } =
+            self.undelivered(store, &is_open)?;
         let (mut ended, mut after) = (BTreeSet::new(), Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
@@ -316,6 +338,7 @@ impl Collector<'_> {
         self.later.begun.extend(after);
         self.later.ended = ended;
         self.later.unusable = unusable;
+        self.later.taken_back = taken_back;
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
         for (key, record) in records {
             if record.marks.is_over(today) && self.stands(&key) != Some(true) && !doubted.contains(&key) {
