@@ -231,6 +231,7 @@ impl Mapping {
     /// one column alone.
     pub fn headings(&self, columns: &Columns) -> BTreeMap<String, String> {
         let key = std::iter::once(("key".to_owned(), &self.key));
+        let joined = self.joined.iter().map(|template| ("org_key".to_owned(), template));
         let marks = self.marks.iter().map(|(mark, template)| (mark.place().to_owned(), template));
         let field = |field: &Field| format!("{}{}", self.prefix, field.name);
         let fields = self.fields.iter().map(|(one, _, template)| (field(one), template));
@@ -242,7 +243,7 @@ impl Mapping {
                 Match::Missing | Match::Several(_) => None,
             }
         };
-        key.chain(marks).chain(fields).filter_map(heading).collect()
+        key.chain(joined).chain(marks).chain(fields).filter_map(heading).collect()
     }
 
     pub(super) fn templates(&self) -> impl Iterator<Item = &Compiled> {

@@ -83,10 +83,6 @@ fn tick(record: &mut Record, checkboxes: &[&str]) -> Option<Fault> {
 /// A location that the service does not have, or has twice; a further email that is none, for which it would refuse the whole person.
 fn value_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fault> {
     let fault = |name: &str| mirror.locations().fault(name);
-    let is_email = |text: &str| {
-        let halves = text.split_once('@').filter(|_| !text.contains(char::is_whitespace));
-        halves.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
-    };
     fields.iter().find_map(|field| {
         let value = || record.fields.get(&field.name);
         let reason = match field.kind {
@@ -107,4 +103,32 @@ fn value_fault(record: &Record, fields: &[Field], mirror: &Mirror) -> Option<Fau
         };
         Some((field.name.to_string(), reason))
     })
+}
+
+fn is_email(text: &str) -> bool {
+    let halves = text.split_once('@').filter(|_| !text.contains(char::is_whitespace));
+    halves.is_some_and(|(name, host)| !name.is_empty() && !host.is_empty() && !host.contains('@'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_email_has_a_name_and_a_host_and_no_blank() {
+        for (text, expected) in [
+            ("a@b", true),
+            ("ana.jones@site.example", true),
+            ("", false),
+            ("@", false),
+            ("ana", false),
+            ("@site.example", false),
+            ("ana@", false),
+            ("ana@site@example", false),
+            ("ana @site.example", false),
+            ("ana@site.example bo@site.example", false),
+        ] {
+            assert_eq!(is_email(text), expected, "{text:?}");
+        }
+    }
 }

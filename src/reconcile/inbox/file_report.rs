@@ -205,14 +205,18 @@ fn lines(report: &Report, known: &Known, now: &Zoned) -> Vec<ReportLine> {
     // Of who was made, or changed, something may be refused besides, as the photo is.
     let (refused, alone): (Vec<_>, Vec<_>) = report.parked.iter().partition(|(key, ..)| told.contains_key(key));
     told.extend(alone.into_iter().map(|(key, _, words)| (key, (RowOutcome::Refused, LineReason::Service(words)))));
-    let unusable: BTreeSet<u64> = report.rejections.iter().filter_map(|row| row.line).collect();
+    // A row whose person is used is not used in part only: what is wrong is its organization, or the membership.
+    let people: BTreeMap<u64, &Key> = rows.iter().map(|(row, key, _)| (*row, key)).collect();
+    let person = |row: &Rejected| people.get(&row.line?).copied().filter(|person| row.key.as_ref() != Some(person));
+    let (in_part, whole): (Vec<_>, Vec<_>) = report.rejections.iter().partition(|row| person(row).is_some());
+    let unusable: BTreeSet<u64> = whole.iter().filter_map(|row| row.line).collect();
     let missed = report.missed.iter().filter(|one| !held.contains(&one.key));
     told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, LineReason::None))));
     let ends = |due: Timestamp| LineReason::Ends(due.to_zoned(now.time_zone().clone()));
     let missed = besides.missed.iter().filter(|one| !held.contains(&one.key));
     told.extend(missed.map(|one| (&one.key, (RowOutcome::Missing, one.due.map_or(LineReason::None, ends)))));
-    let mut lines: Vec<ReportLine> =
-        report.rejections.iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
+    let mut lines: Vec<ReportLine> = whole.into_iter().map(|row| known.unused(row, RowOutcome::NotUsed)).collect();
+    lines.extend(in_part.into_iter().filter_map(|row| Some(known.unused_of(person(row)?, row))));
     lines.extend(report.bad_values.iter().map(|row| known.unused(row, RowOutcome::ValueNotUsed)));
     let follow: BTreeSet<&Key> = told.keys().copied().filter(|key| goes_with_person(key, &told)).collect();
     let mut shown: BTreeSet<u64> = BTreeSet::new();
@@ -280,6 +284,15 @@ impl Known {
             reason: reveal(&reason).into_owned(),
             in_english: !is_in_language && self.language != Language::En,
         }
+    }
+
+    /// What is wrong with the organization, or the membership, in the row of a person who is used.
+    fn unused_of(&self, person: &Key, row: &Rejected) -> ReportLine {
+        let line = self.unused(row, RowOutcome::ValueNotUsed);
+        let organization =
+            row.key.as_ref().map(|key| key.split_membership().map_or_else(|| key.clone(), |(_, one)| one));
+        let value = line.value.or_else(|| organization.map(|key| key.as_str().to_owned()));
+        ReportLine { key: Some(person.as_str().to_owned()), value, ..line }
     }
 
     fn unused(&self, row: &Rejected, outcome: RowOutcome) -> ReportLine {

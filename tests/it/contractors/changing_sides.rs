@@ -535,3 +535,25 @@ fn who_has_left_one_side_for_the_other_is_not_on_both() {
         assert!(!told.contains("too ("), "{ran:?}");
     }
 }
+
+/// An email or a name of the two changes in one of the lists: the one of the two that is left says that it is one person.
+#[test]
+fn who_is_on_both_sides_is_named_for_as_long_as_name_or_email_is_the_same() {
+    let world = world(false);
+    put(&world, &["bo"], &["cy"]);
+    world.sync().expect(0);
+    put(&world, &["ana", "bo"], &["cy", "ana"]);
+    world.sync().expect(0);
+    let site = |name: &str, email: &str| {
+        let rows = format!("cy,cy Jones,cy@example.com,Acme\nana,{name},{email},Acme\n");
+        world.put("sites.csv", (SITES.to_owned() + &rows).as_bytes());
+        // The second run compares what the first one sent.
+        world.sync();
+        world.run(&["approve", "sites"]);
+        world.sync();
+        world.sync().json()["jobs"].to_string().contains("too (ana, there ana)")
+    };
+    assert!(site("ana Married", "ana@example.com"), "the email is the same");
+    assert!(site("ana Jones", "ana.jones@example.com"), "the name is the same");
+    assert!(!site("Eve Stone", "eve@example.com"), "they are two people");
+}

@@ -99,6 +99,31 @@ fn a_row_that_is_not_used_is_listed_once() {
     assert_eq!(lines.iter().filter(|line| line.starts_with("3,")).count(), 1, "{lines:?}");
 }
 
+/// Of such a row the person is used: each line says whose row it is, and what of it is not used.
+#[test]
+fn a_row_whose_company_can_t_be_used_says_what_became_of_its_person() {
+    let mut dropped = Dropped::new(REMOVING);
+    dropped.reads(&file([(1, 1), (2, 2)]), 0);
+    let other = row(3, 2, "Roofer").replace("Company 2 Ltd", "Company 2 Limited");
+    let without = row(4, 3, "Roofer").replace("94000003,Company 3 Ltd", ",");
+    let rows = row(1, 1, "Roofer") + &row(2, 2, "Boss") + &other + &without;
+    let (lines, _) = dropped.reads(&(HEADER.to_owned() + &rows), 3);
+    let differ = "\"the key stands on lines 3, 4 with different values; which of them is right?\"";
+    for expected in [
+        "2,C00001,already right,,".to_owned(),
+        "3,C00002,changed,,".to_owned(),
+        format!("3,C00002,value not used,{differ},94000002"),
+        "4,C00003,added,,".to_owned(),
+        format!("4,C00003,value not used,{differ},94000002"),
+        "5,C00004,added,,".to_owned(),
+        "5,C00004,value not used,Company No: the key is empty,".to_owned(),
+    ] {
+        assert!(lines.contains(&expected), "{expected}: {lines:#?}");
+    }
+    let page = Inbox(&dropped.0).text("processed", "2.csv.report.html");
+    assert!(!page.contains("Nothing was done with these rows"), "{page}");
+}
+
 #[test]
 fn an_organization_that_is_made_with_the_name_of_another_one_is_named() {
     let world = jobs::world(Options::default(), "", REMOVING);

@@ -336,6 +336,32 @@ fn law_1_nor_of_what_is_held_or_was_refused() {
     }
 }
 
+/// Of a file that is too short nothing is taken, and its bad row may take back all the same what an earlier one said.
+#[test]
+fn law_1_a_bad_row_of_a_file_that_is_not_taken_ends_the_removal_that_waits() {
+    // One waits for a decision, or until the person has left the site.
+    for is_held in [true, false] {
+        let job = "include = \"{{ title != 'gone' }}\"\n".to_owned() + if is_held { APPROVE } else { "" };
+        let mut staff = Staff::new(&job, "[job.guard]\nmin_records = 3\nmax_leavers = \"off\"\n");
+        let there = |staff: &Staff, number: usize| staff.world.held_as(number).is_some();
+        let are_at = |staff: &Staff, place: &str| {
+            for number in [2, 3] {
+                let id = staff.world.held_as(number).unwrap()["id"].as_i64().unwrap();
+                staff.world.service().edit("staff", id, serde_json::json!({"onsite_status": place}));
+            }
+        };
+        are_at(&staff, if is_held { "offsite" } else { "onsite" });
+        let gone: String = [2, 3].map(|number| row(number, "gone,,")).concat();
+        staff.reads(&(gone + &[4, 5].map(|number| row(number, "3,,")).concat()));
+        staff.reads(&row(2, "Clerk,5/3,"));
+        assert!(there(&staff, 2) && there(&staff, 3), "{is_held}");
+        are_at(&staff, "offsite");
+        staff.decide(&["approve"]);
+        assert_eq!((there(&staff, 2), there(&staff, 3)), (true, false), "{is_held}: no row took the other one back");
+        assert_eq!(staff.world.run(&["status", "--json"]).json()["jobs"][0]["held"], 0, "{is_held}");
+    }
+}
+
 #[test]
 fn law_5_what_an_outage_keeps_from_being_sent_is_sent_though_no_file_says_it_again() {
     for approved in [true, false] {

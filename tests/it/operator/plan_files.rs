@@ -63,6 +63,25 @@ fn a_plan_is_applied_once_and_sends_just_what_it_shows() {
     assert!(audit.lines().any(|line| line.contains("\"applied\"") && line.contains("\"by\":\"")), "{audit}");
 }
 
+/// What the read says of others is the next run's: a plan says nothing of them.
+#[test]
+fn what_an_applied_plan_comes_to_is_said_of_what_it_sends_alone() {
+    let protecting = Config { job: config().job + "protect = [\"P00010\"]\n", ..config() };
+    let world = World::synced(protecting, 10);
+    let nameless = row(9, "Clerk").replace("Person 9", "");
+    let keyless = row(12, "Clerk").replace("P00012", "");
+    let there = wanted().replace(&row(9, "Clerk"), &nameless) + &keyless;
+    world.csv(&there);
+    plan(&world, &[]);
+    let ran = apply(&world).expect(0);
+    assert_eq!((ran.writes(), skipped(&ran)), ((1, 3, 0), vec![]), "{ran:?}");
+    let job = ran.job();
+    assert_eq!((&job["rejected"], &job["held"], &job["status"]), (&json!(0), &json!(0), &json!("done")), "{job}");
+    assert!(ran.reason().is_empty(), "{job}");
+    let ran = world.sync().expect(3);
+    assert_eq!((&ran.job()["rejected"], ran.writes()), (&json!(2), (0, 0, 0)), "{ran:?}");
+}
+
 #[test]
 fn what_moved_since_the_plan_is_skipped_and_named() {
     let world = moved();
