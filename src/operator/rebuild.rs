@@ -9,6 +9,7 @@
 //! No later file of changes says again what an earlier one said. So of a job that reads those all of its people, what waits for them
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
 //! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
+//! Of a job that is not in the configuration all is kept: no run matches its people again, and it may be put back.
 //!
 //! Rejected: telling the operator to drop the last files again. Until they do, no one begins or leaves, and each run ends as done.
 
@@ -37,7 +38,7 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are kept: those of jobs that read files of changes, those who are gone from the source, those with a
+    /// Of them, those who are kept: those of jobs that read files of changes or are not configured, those who are gone from the source, those with a
     /// change that was rejected, is held or is queued, and memberships of people whose row names no organization.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
@@ -98,6 +99,7 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
 fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::Error> {
     let of_changes: BTreeSet<&JobName> =
         config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
+    let is_kept_whole = |job: &JobName| of_changes.contains(job) || is_unconfigured(config, job);
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
@@ -105,7 +107,7 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let unplaced = unplaced(old, config)?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
-        let is_carried = of_changes.contains(&job) && !is_unknown;
+        let is_carried = is_kept_whole(&job) && !is_unknown;
         seen.unknown += u64::from(is_unknown);
         seen.carried += u64::from(is_carried);
         unsettled.extend((change.wish.action == Action::Update).then_some((job, key)));
@@ -113,16 +115,18 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     })?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
-        let is_dropped = is_approved && !of_changes.contains(&job);
+        let is_dropped = is_approved && !is_kept_whole(&job);
         seen.approvals += u64::from(is_dropped);
         unsettled.extend((!is_approved).then_some((job, key)));
         !is_dropped
     })?;
     let mut known = BTreeSet::new();
+    let mut unconfigured = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
-        let is_said_once = of_changes.contains(&job);
+        let is_said_once = is_kept_whole(&job);
+        unconfigured.extend(Some(job.clone()).filter(|job| is_unconfigured(config, job)));
         let is_unplaced = |members: &BTreeSet<Key>| key.member().is_some_and(|member| members.contains(&member));
         let is_unsettled =
             unsettled.contains(&(job.clone(), key.clone())) || unplaced.get(&job).is_some_and(is_unplaced);
@@ -140,13 +144,18 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key));
         // So few may be left that no limit would hold them, and who is missing was so before.
         let is_asked = held.reason.is_limit() || (held.leaves() && held.reason.is_of_missing());
-        let is_kept = of_changes.contains(&job) || (is_asked || held.undo.is_some()) && is_known;
+        let is_kept = is_kept_whole(&job) || (is_asked || held.undo.is_some()) && is_known;
         undecided.extend(is_kept.then_some(job));
         is_kept
     })?;
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
     keep_states(old, config, &undecided, &mut batch)?;
+    for job in &unconfigured {
+        if let Some(state) = old.meta::<JobState>(MetaKey::Job(job))? {
+            state.put(&mut batch, job);
+        }
+    }
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
@@ -180,6 +189,11 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
+}
+
+/// Whether a part of a job is of none that the configuration has.
+fn is_unconfigured(config: &Config, part: &JobName) -> bool {
+    config.part(&part.root()).is_none()
 }
 
 /// The ids of all that the service had; of a damaged store, with those that the audit files tell were made or changed. Of the holders of

@@ -22,6 +22,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_fields::written;
 use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::part_draft::PartDraft;
 use crate::reconcile::model::spoilt_keys::SpoiltKeys;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
@@ -339,17 +340,24 @@ impl<'a> Inputs<'a> {
         Ok(carried)
     }
 
-    /// The keys of which a file of changes says that they are gone, and of which the job has nothing.
+    /// The keys of which a file of changes says that they are gone, and of which the job has nothing. A membership of someone of whom it
+    /// has nothing is not among them: the person is.
     fn unknown_gone(&self) -> Result<Vec<Key>, Error> {
-        let (job, mut unknown) = (self.job(), Vec::new());
-        if job.mode == Mode::Full || job.name.is_part() {
+        let (job, store, mut unknown) = (self.job(), self.store(), Vec::new());
+        if job.mode == Mode::Full || job.is_of_organizations() {
             return Ok(unknown);
         }
         for (key, _) in self.rows.left.iter().filter(|(_, statement)| statement.line > 0) {
             let is_known = self.index.by_key(key.as_str()).is_some()
-                || held::HELD.get(self.store(), &job.name, key)?.is_some()
-                || queue::get(self.store(), &job.name, key)?.is_some();
-            unknown.extend((!is_known).then(|| key.clone()));
+                || held::HELD.get(store, &job.name, key)?.is_some()
+                || queue::get(store, &job.name, key)?.is_some()
+                || LATER.get(store, &job.name, key)?.is_some();
+            let person = key.member().filter(|_| job.mapping.target == Target::Membership);
+            let is_of_no_one = match person {
+                Some(person) => SyncedRecord::get(store, &job.name.root(), &person)?.is_none(),
+                None => false,
+            };
+            unknown.extend((!is_known && !is_of_no_one).then(|| key.clone()));
         }
         Ok(unknown)
     }
@@ -364,7 +372,7 @@ impl<'a> Inputs<'a> {
         let unknown = filter.unknown(&self.rows, &self.index);
         let unknown_note =
             |key| format!("no row of the source that is included has key {key}, and the job never knew it");
-        let gone = notes::unknown_gone_note(&self.unknown_gone()?);
+        let gone = notes::unknown_gone_note(&self.unknown_gone()?, job.mapping.target);
         let unusable = notes::unusable_note(self.rows.later.unusable);
         let withdrawn = notes::withdrawn_note(&self.rows.later.taken_back);
         let updates = StateUpdates {

@@ -122,12 +122,18 @@ pub(super) fn not_removed_note(ids: &[RemoteId]) -> Option<String> {
 }
 
 /// That a file of changes says of keys that the job does not know that they are gone.
-pub(super) fn unknown_gone_note(keys: &[Key]) -> Option<String> {
+pub(super) fn unknown_gone_note(keys: &[Key], target: Target) -> Option<String> {
     let (rows, named) = (counted(keys.len(), "row says", "rows say"), some(keys.iter().map(Key::to_string), ", "));
-    let note = format!(
-        "{rows} of a key that the job does not know that it is gone ({named}); was a key mistyped, or does the job have its \
-         person under another one?"
-    );
+    let note = match target {
+        Target::Membership => format!(
+            "{rows} of a membership that the job does not know that it is over ({named}); was the key of the person or of the organization \
+             mistyped?"
+        ),
+        _ => format!(
+            "{rows} of a key that the job does not know that it is gone ({named}); was a key mistyped, or does the job have its \
+             person under another one?"
+        ),
+    };
     (!keys.is_empty()).then_some(note)
 }
 

@@ -5,6 +5,7 @@ use std::fs;
 use rosterd::sandbox::{Fault, Options};
 use serde_json::{Value, json};
 
+use crate::inbox::Inbox;
 use crate::support::{Config, HEADER, World, people, row};
 
 fn config() -> Config {
@@ -262,8 +263,48 @@ fn a_job_that_has_people_and_is_not_in_the_configuration_is_named() {
         assert!(out.contains(says), "{command}: {out}");
     }
     assert_eq!(status(), json!([{"name": "south", "people": 5}]));
+    // It is kept whole by a rebuild, which matches no one of it again.
+    world.run(&["rebuild"]).expect(0);
+    world.sync().expect(0);
+    assert_eq!(status(), json!([{"name": "south", "people": 5}]));
+    world.configure(job("north", "north.csv").and(&job("south", "south.csv")));
+    let ran = world.sync().expect(0);
+    assert_eq!((ran.writes(), status()), ((0, 0, 0), json!([])), "{ran:?}");
     // Under another name it finds them again.
     world.configure(job("north", "north.csv").and(&job("hills", "south.csv")));
     world.sync().expect(0);
     assert_eq!(status(), json!([]));
+}
+
+/// A file of everyone that is in `processed/` is not read again, so what waits of it is known from the state alone.
+#[test]
+fn what_is_held_of_a_job_outlives_a_rebuild_without_it() {
+    let job = |name: &str, path: &str, source: &str| Config {
+        name: name.into(),
+        path: path.into(),
+        source: source.into(),
+        ..Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n")
+    };
+    let north = || job("north", "north.csv", "");
+    let both = || north().and(&job("south", "inbox", "settle = \"0s\"\n"));
+    let world = World::of(both());
+    fs::create_dir(world.dir().join("inbox")).unwrap();
+    world.put("north.csv", people(1..4).as_bytes());
+    let south = Inbox(&world);
+    south.drop("a.csv", people(4..24));
+    world.sync().expect(0);
+    south.drop("b.csv", people(4..14));
+    world.sync().expect(4);
+    world.configure(north());
+    world.run(&["rebuild"]).expect(0);
+    world.sync().expect(0);
+    let status = world.run(&["status", "--json"]).json();
+    assert_eq!(status["unconfigured"], json!([{"name": "south", "people": 20}]), "{status}");
+    world.configure(both());
+    for _ in 0..2 {
+        let ran = world.sync();
+        let held = world.run(&["status", "--json"]).json()["jobs"][1]["held"].clone();
+        assert_eq!((&ran.json()["jobs"][1]["held"], &held), (&json!(10), &json!(10)), "{ran:?}");
+        assert_eq!(world.service().all("staff").len(), 23);
+    }
 }

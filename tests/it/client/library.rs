@@ -1,5 +1,6 @@
 //! The client as a library of its own, and the examples that show it.
 
+use std::path::Path;
 use std::process::Command;
 
 use rosterd::sandbox::Options;
@@ -40,9 +41,11 @@ fn the_client_alone_brings_nothing_of_the_engine() {
 fn the_examples_do_what_they_say() {
     let world = World::new(Options { seed_contractors: 12, ..Options::default() });
     let ids: Vec<i64> = (1..4).map(|number| world.person(number, "Clerk")).collect();
+    // All tests of the workspace are built with them; of one test alone they are built here, as those are.
+    ran(&mut cargo(&["build", "--quiet", "--locked", "--workspace", "--examples"])).expect(0);
+    let built = Path::new(env!("CARGO_BIN_EXE_rosterd")).with_file_name("examples");
     let example = |name: &str, arguments: &[&str]| {
-        let mut command =
-            cargo(&["run", "--quiet", "--locked", "--package", "rosterd-client", "--example", name, "--"]);
+        let mut command = Command::new(built.join(name));
         command.args(arguments).env("BASE_URL", world.service().url()).env("API_KEY", "sandbox-key");
         ran(&mut command)
     };

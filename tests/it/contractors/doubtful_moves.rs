@@ -257,3 +257,22 @@ fn law_6_what_exchanged_numbers_asked_for_goes_with_the_right_rows_of_a_file_of_
         }
     }
 }
+
+#[test]
+fn a_membership_that_is_over_and_that_the_job_does_not_know_is_named() {
+    let world = of_several("changes", REMOVING);
+    let rows: Vec<String> = (1..9).map(|one| of_company(one, one, "Acme", "")).collect();
+    Inbox(&world).drop("a.csv", list(&rows));
+    assert!(!world.sync().expect(0).reason().contains("does not know"));
+    // One is of a company that another person works for, one of a person that no one knows.
+    let over = [of_company(5, 5, "Fox", "over"), of_company(99, 99, "Acme", "over"), of_company(7, 7, "Fox", "")];
+    Inbox(&world).drop("b.csv", list(&over));
+    let ran = world.sync().expect(0);
+    for note in [
+        "1 row says of a membership that the job does not know that it is over (5 @ Fox)",
+        "1 row says of a key that the job does not know that it is gone (99)",
+    ] {
+        assert!(ran.reason().contains(note), "{note}: {ran:?}");
+    }
+    assert_eq!(people_and_memberships(&world), [8, 9], "{ran:?}");
+}
