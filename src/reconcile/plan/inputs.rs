@@ -340,8 +340,8 @@ impl<'a> Inputs<'a> {
         Ok(carried)
     }
 
-    /// The keys of which a file of changes says that they are gone, and of which the job has nothing. A membership of someone of whom it
-    /// has nothing is not among them: the person is.
+    /// The keys of which a file of changes says that they are gone, and of which the job has nothing. Where it has nothing of a person,
+    /// their memberships are not among them.
     fn unknown_gone(&self) -> Result<Vec<Key>, Error> {
         let (job, store, mut unknown) = (self.job(), self.store(), Vec::new());
         if job.mode == Mode::Full || job.is_of_organizations() {

@@ -233,10 +233,10 @@ fn law_6_a_person_of_several_companies_stays_where_one_of_the_rows_that_are_over
     }
 }
 
-/// The numbers of two people are exchanged in a file of changes, and right in the next one.
+/// The numbers of two people are exchanged in a file of changes, and right in the next one, alone or before another file.
 #[test]
 fn law_6_what_exchanged_numbers_asked_for_goes_with_the_right_rows_of_a_file_of_changes() {
-    for decided in ["", "reject"] {
+    for (decided, is_followed) in [("", false), ("reject", false), ("", true)] {
         let world = of_several("changes", REMOVING);
         let rows: Vec<String> =
             (1..9).map(|one| of_company(one, one, if one == 1 { "Fox" } else { "Acme" }, "")).collect();
@@ -249,11 +249,16 @@ fn law_6_what_exchanged_numbers_asked_for_goes_with_the_right_rows_of_a_file_of_
             world.run(&[decided, "staff", "1", "2"]).expect(0);
         }
         Inbox(&world).drop("c.csv", list(&rows[..2]));
-        let said = world.plan();
-        assert!(said.out.contains("2 memberships of a row that may have been about another person"), "{said:?}");
+        if is_followed {
+            Inbox(&world).drop("d.csv", list(&rows[4..6]));
+        } else {
+            let said = world.plan();
+            assert!(said.out.contains("2 memberships of a row that may have been about another person"), "{said:?}");
+        }
         for _ in 0..2 {
             let ran = world.sync().expect(0);
-            assert_eq!((people_and_memberships(&world), ran.writes()), ([8, 8], (0, 0, 0)), "{decided}: {ran:?}");
+            let what = format!("{decided} {is_followed}: {ran:?}");
+            assert_eq!((people_and_memberships(&world), ran.writes()), ([8, 8], (0, 0, 0)), "{what}");
         }
     }
 }

@@ -212,19 +212,22 @@ impl Collector<'_> {
     }
 
     /// What earlier files of changes said of keys that are `is_open`, and that is held or was refused.
-    fn undelivered(&self, store: &Store, is_open: &dyn Fn(&Key) -> bool) -> Result<Undelivered, Error> {
+    /// Memberships that wait with a doubtful row and whose member `is_said_anew` are taken back, whatever waits behind this file.
+    fn undelivered(
+        &self,
+        store: &Store,
+        is_open: &dyn Fn(&Key) -> bool,
+        is_said_anew: &dyn Fn(&Key) -> bool,
+    ) -> Result<Undelivered, Error> {
         let is_moot = |key: &Key| self.stands(key) == Some(false);
         let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted, mut taken_back } =
             Undelivered::default();
-        let members = self.members();
         HELD.each(store, &self.job.name, |key, held| {
             let is_doubted = held.reason.doubts_its_key();
-            let is_said_anew = is_doubted && key.member().is_some_and(|member| members.contains(&member));
             doubted.extend(is_doubted.then(|| key.clone()));
+            let is_taken_back = is_doubted && held.record.is_some() && is_said_anew(&key);
             match held.record.filter(|_| is_open(&key)) {
-                Some(_) if is_said_anew && self.index.by_key(key.as_str()).is_none() => {
-                    taken_back.insert(key);
-                }
+                _ if is_taken_back => _ = taken_back.insert(key),
                 Some(record) if record.mapping != self.mapping => unusable += 1,
                 Some(_) if is_moot(&key) => withdrawn.push(key),
                 record => records.extend(record.map(|record| (key, record))),
@@ -239,7 +242,6 @@ impl Collector<'_> {
                 withdrawn.extend(is_over.then_some(change.key));
             })?;
         }
-        withdrawn.extend(taken_back.iter().cloned());
         Ok(Undelivered { records, withdrawn, unusable, doubted, taken_back })
     }
 
@@ -288,8 +290,13 @@ impl Collector<'_> {
         let unsure = &self.unsure;
         let stands = |key: &Key| pairs.and_then(|pairs| pairs.stands(key, unsure));
         let is_open = |key: &Key| is_last && !is_said(key) && (stands(key) == Some(true) || !spoilt.contains(key));
+        let members = self.members();
+        let is_said_anew = |pair: &Key| {
+            let is_new = self.index.by_key(pair.as_str()).is_none() && self.narrow.has(pair) && !is_said(pair);
+            is_new && pair.member().is_some_and(|member| members.contains(&member))
+        };
         let Undelivered { mut records, withdrawn, mut unusable, doubted, taken_back } =
-            self.undelivered(store, &is_open)?;
+            self.undelivered(store, &is_open, &is_said_anew)?;
         let (mut ended, mut after) = (BTreeSet::new(), Vec::new());
         LATER.each(store, &self.job.name, |key, record| {
             if !self.narrow.has(&key) {
@@ -329,7 +336,7 @@ impl Collector<'_> {
         // Whose last membership ends is gone, whatever their own row named last.
         let over = named.into_iter().chain(pairs.iter().flat_map(|pairs| pairs.ended.iter().cloned())).chain(withdrawn);
         let is_over = |key: &Key| is_open(key) && !records.contains_key(key) && self.narrow.has(key);
-        let left: Vec<Key> = over.filter(is_over).collect();
+        let left: Vec<Key> = over.filter(is_over).chain(taken_back.iter().cloned()).collect();
         // Who begins later is not gone, and what the row says of days is kept with it.
         let dated = self.dated().map(|(key, _)| key);
         let counts = |key: &Key| is_unchanged(key) || self.candidates.iter().any(|candidate| candidate.key == *key);
