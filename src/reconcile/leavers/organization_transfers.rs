@@ -76,6 +76,11 @@ impl NewMemberships {
         Ok(Self { begun, unsure })
     }
 
+    /// Notes members with a row that names an organization of which it is doubtful which one it is.
+    pub(crate) fn doubt(&mut self, members: impl IntoIterator<Item = Key>) {
+        self.unsure.extend(members);
+    }
+
     /// Whether a row of this member may be about a membership that seems to be gone from the source.
     pub(crate) fn is_unsure(&self, member: &Key) -> bool {
         self.unsure.contains(member)

@@ -179,7 +179,8 @@ impl<'a> Inputs<'a> {
         let JobContext { context, job, .. } = self.part;
         let (store, index, rows) = (context.store, &self.index, &self.rows);
         let (protection, set, now) = (protection(context)?, leaver_set(job), context.now_for_leavers());
-        let begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
+        let mut begun = NewMemberships::of(job, index, &rows.candidates, classified, &self.spill)?;
+        begun.doubt(self.members_of_doubtful_organizations());
         let pairs = PairsRead { begun: &begun, index, seen: &rows.present };
         let detector = LeaverDetector {
             job,
@@ -374,6 +375,19 @@ impl<'a> Inputs<'a> {
     fn organizations(&self) -> Option<&PartDraft> {
         let is_of_members = self.job().mapping.target == Target::Membership;
         self.part.earlier.iter().find(|part| is_of_members && part.target() == Target::Organization)
+    }
+
+    /// The members with a row in this read that names an organization whose rows can't be trusted: it may mean another one.
+    fn members_of_doubtful_organizations(&self) -> Vec<Key> {
+        let Some(part) = self.organizations() else { return Vec::new() };
+        let doubts = &part.results.doubts;
+        if doubts.keys().next().is_none() {
+            return Vec::new();
+        }
+        let present = (0..self.index.len()).filter(|at| self.rows.present.has(*at)).filter_map(|at| self.key(at));
+        let named = present.chain(self.rows.candidates.iter().map(|one| one.key.clone()));
+        let halves = named.filter_map(|pair| pair.split_membership());
+        halves.filter(|(_, organization)| doubts.has(organization)).map(|(member, _)| member).collect()
     }
 
     /// Of which records of files of changes something could not be used that may be mended elsewhere.

@@ -165,3 +165,18 @@ fn law_8_no_one_moves_by_a_row_whose_company_is_named_in_two_ways() {
         );
     }
 }
+
+/// The number is mistyped as that of another company that the person works for.
+#[test]
+fn law_8_no_membership_ends_by_a_row_whose_company_is_named_in_two_ways() {
+    let world = inbox_of(jobs::world(Options::default(), "", REMOVING));
+    let all = [(1, 1), (1, 3), (2, 2), (3, 3), (4, 3)];
+    let first = file(all);
+    Inbox(&world).drop("a.csv", &first);
+    world.sync().expect(0);
+    Inbox(&world).drop("b.csv", first.replacen("94000001,Company 1", "94000003,Company 1", 1));
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!(jobs::pairs(&world), all.map(|(one, of)| jobs::pair(one, of)), "{ran:?}");
+    }
+}
