@@ -38,8 +38,8 @@ use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 pub struct Rebuilt {
     /// People who were known.
     pub known: u64,
-    /// Of them, those who are kept: those of jobs that read files of changes or are not configured, those who are gone from the source, those with a
-    /// change that was rejected, is held or is queued, and memberships of people whose row names no organization.
+    /// Of them, those who are kept: those of jobs that read files of changes or are not configured, those who are gone from the
+    /// source, those with a change that was rejected, is held or is queued, and memberships of people whose row names no organization.
     pub kept: u64,
     /// Of all of them, those who are gone from the source, who are kept.
     pub leaving: u64,
@@ -121,12 +121,10 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         !is_dropped
     })?;
     let mut known = BTreeSet::new();
-    let mut unconfigured = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
         let leaves = record.gone.is_some() || record.left.is_some();
         seen.leaving += u64::from(leaves);
         let is_said_once = is_kept_whole(&job);
-        unconfigured.extend(Some(job.clone()).filter(|job| is_unconfigured(config, job)));
         let is_unplaced = |members: &BTreeSet<Key>| key.member().is_some_and(|member| members.contains(&member));
         let is_unsettled =
             unsettled.contains(&(job.clone(), key.clone())) || unplaced.get(&job).is_some_and(is_unplaced);
@@ -150,12 +148,8 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     })?;
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
-    keep_states(old, config, &undecided, &mut batch)?;
-    for job in &unconfigured {
-        if let Some(state) = old.meta::<JobState>(MetaKey::Job(job))? {
-            state.put(&mut batch, job);
-        }
-    }
+    let unconfigured = known.iter().map(|(job, _)| job).filter(|job| is_unconfigured(config, job)).collect();
+    keep_states(old, config, (&undecided, unconfigured), &mut batch)?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
@@ -248,11 +242,11 @@ fn unplaced<'a>(old: &OldStore<'_>, config: &'a Config) -> Result<BTreeMap<&'a J
 }
 
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
-/// that is held stays held.
+/// that is held stays held. Those that are `unconfigured` keep all.
 fn keep_states(
     old: &OldStore<'_>,
     config: &Config,
-    undecided: &BTreeSet<JobName>,
+    (undecided, unconfigured): (&BTreeSet<JobName>, BTreeSet<&JobName>),
     batch: &mut Batch,
 ) -> Result<(), store::Error> {
     let mut states: BTreeMap<&JobName, JobState> = BTreeMap::new();
@@ -278,6 +272,9 @@ fn keep_states(
             inbox.unmatched = true;
         }
         (state.found, state.inbox) = (found, inbox);
+    }
+    for job in unconfigured {
+        states.extend(old.meta::<JobState>(MetaKey::Job(job))?.map(|state| (job, state)));
     }
     states.iter().for_each(|(job, state)| state.put(batch, job));
     Ok(())

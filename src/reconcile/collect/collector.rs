@@ -456,7 +456,7 @@ impl<'a> Collector<'a> {
                 }
                 Err(_) => continue,
             };
-            if is_another_person(|field| counted.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+            if names_another(&counted, &statement.who) {
                 at_odds.push(key.clone());
             }
         }
@@ -472,7 +472,7 @@ impl<'a> Collector<'a> {
         let mut misnamed = Vec::new();
         for (key, statement) in all.filter(|(_, statement)| !statement.who.is_empty()) {
             let Some(known) = SyncedRecord::get(store, &self.job.name, key)? else { continue };
-            if is_another_person(|field| known.sent.get(field).cloned().unwrap_or(Value::Empty), &statement.who) {
+            if names_another(&known.sent, &statement.who) {
                 misnamed.push((key.clone(), statement.clone()));
             }
         }
@@ -509,6 +509,11 @@ impl<'a> Collector<'a> {
             self.rejected.push((line, Rejected::whole(key.clone(), shown, reason.clone())));
         }
     }
+}
+
+/// Whether a row names another person than a record.
+fn names_another(fields: &Values, who: &Values) -> bool {
+    is_another_person(|field| fields.get(field).cloned().unwrap_or(Value::Empty), who)
 }
 
 /// Why none of the rows of one key on these lines is used.

@@ -347,6 +347,16 @@ impl Collector<'_> {
         self.later.unusable = unusable;
         self.later.taken_back = taken_back;
         self.left.extend(left.into_iter().map(|key| (key, Statement::of_earlier())));
+        self.take_up(records, &doubted, today)
+    }
+
+    /// Takes up what earlier files said. A record whose last day has passed says that its person is gone.
+    fn take_up(
+        &mut self,
+        records: BTreeMap<Key, KeptRecord>,
+        doubted: &BTreeSet<Key>,
+        today: Option<Day>,
+    ) -> Result<(), Error> {
         for (key, record) in records {
             if record.marks.is_over(today) && self.stands(&key) != Some(true) && !doubted.contains(&key) {
                 let text = |field: &'static str| Some((field.into(), record.fields.get(field)?.clone()));
