@@ -212,8 +212,8 @@ pub enum HoldReason {
     )]
     PerhapsMade { field: String, one: String, id: RemoteId, other: String },
     #[error(
-        "it was rejected that this row is about the person whose key it has: correct the row in the source, or give the person in \
-         it a key of their own"
+        "it was rejected that this row is about the person or organization whose key it has: correct the row in the source, or \
+         give them a key of their own"
     )]
     NeedsOwnKey,
     #[error("undoing run {run}: {reason}")]
@@ -381,6 +381,11 @@ impl HoldReason {
             )
         };
         self.has(&is_such)
+    }
+
+    /// Whether the record waits, among other things, for its row may be about another person or another organization.
+    pub fn doubts_its_row(&self) -> bool {
+        self.doubts_its_key() || self.has(&|one| matches!(one, Self::AwaitsDecision { .. }))
     }
 
     /// Whether it waits, among other things, for there are too many like it.

@@ -331,7 +331,8 @@ impl PendingApproval {
             held.other.as_ref().map(|other| Self::of(other, (prepared, mode), doubt)).transpose()?.map(Box::new);
         // Each run works out again what a file of changes said once. The job that has the entity of a record asks who that is
         // before it lets go.
-        let is_said_once = mode == Mode::Changes && (change.is_some() || !held.reason.is_found_again());
+        let is_undecided = change.is_some() || held.reason.doubts_its_row() || !held.reason.is_found_again();
+        let is_said_once = mode == Mode::Changes && is_undecided;
         let is_kept = is_said_once || (change.is_none() && matches!(held.reason, HoldReason::Taken { .. }));
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
         Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })

@@ -145,13 +145,13 @@ pub(crate) fn unusable_note(count: usize) -> Option<String> {
     (count > 0).then(|| format!("{records} {rest}"))
 }
 
-/// What a run says of memberships that waited with a row that may have been about another person.
+/// What a run says of memberships that waited with a row that may have been about another person or organization.
 pub(super) fn withdrawn_note(pairs: &BTreeSet<Key>) -> Option<String> {
     let what = counted(pairs.len(), "membership", "memberships");
     let (are, they) = if pairs.len() == 1 { ("is", "it is") } else { ("are", "they are") };
     let named = some(pairs.iter().map(Key::to_string), ", ");
     let note = format!(
-        "{what} of a row that may have been about another person {are} wanted no more ({named}), since a later row of that person says \
+        "{what} of a doubtful row {are} wanted no more ({named}), since a later row of that person says \
          otherwise; drop the row once more if {they} right"
     );
     (!pairs.is_empty()).then_some(note)

@@ -253,7 +253,7 @@ fn law_6_what_exchanged_numbers_asked_for_goes_with_the_right_rows_of_a_file_of_
             Inbox(&world).drop("d.csv", list(&rows[4..6]));
         } else {
             let said = world.plan();
-            assert!(said.out.contains("2 memberships of a row that may have been about another person"), "{said:?}");
+            assert!(said.out.contains("2 memberships of a doubtful row"), "{said:?}");
         }
         for _ in 0..2 {
             let ran = world.sync().expect(0);
@@ -280,4 +280,58 @@ fn a_membership_that_is_over_and_that_the_job_does_not_know_is_named() {
         assert!(ran.reason().contains(note), "{note}: {ran:?}");
     }
     assert_eq!(people_and_memberships(&world), [8, 9], "{ran:?}");
+}
+
+/// In a file of changes, the row of a person of one company has the number of another one.
+#[test]
+fn law_2_a_membership_that_waited_for_its_company_is_made_once_that_is_approved_or_goes_with_the_right_row() {
+    let row = |person: u32, number: u32, company: &str| {
+        format!("{person},Person {person},p{person}@example.com,{number},{company}\n")
+    };
+    let file = |rows: &[String]| format!("No,Name,Email,Company No,Company\n{}", rows.concat());
+    for case in ["approved", "right rows at once", "right rows one after the other"] {
+        let world = inbox_of(World::of(Config {
+            target: "contractor".into(),
+            job: "key = \"{{ no }}\"\n".into(),
+            map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n\"org.name\" = \"{{ company }}\"\n\
+                  \"org.legalid\" = \"{{ company_no }}\"\n"
+                .into(),
+            source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+            ..Config::rest(REMOVING)
+        }));
+        let rows: Vec<String> =
+            (1..5).map(|one| row(one, 101, "Fox")).chain((5..9).map(|one| row(one, 102, "Acme"))).collect();
+        Inbox(&world).drop("a.csv", file(&rows));
+        world.sync().expect(0);
+        assert_eq!(people_and_memberships(&world), [8, 8]);
+        Inbox(&world).drop("b.csv", file(&[row(1, 102, "Fox")]));
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert_eq!((people_and_memberships(&world), &ran.job()["held"]), ([8, 8], &2.into()), "{case}: {ran:?}");
+        }
+        let memberships = match case {
+            "approved" => {
+                world.run(&["approve", "staff"]).expect(0);
+                9
+            }
+            "right rows at once" => {
+                Inbox(&world).drop("c.csv", file(&[rows[0].clone(), rows[6].clone()]));
+                8
+            }
+            _ => {
+                Inbox(&world).drop("c.csv", file(&rows[..1]));
+                let ran = world.sync().expect(4);
+                assert!(ran.reason().contains("1 membership of a doubtful row"), "{case}: {ran:?}");
+                assert_eq!(ran.job()["held"], 1, "the company's name: {ran:?}");
+                Inbox(&world).drop("d.csv", file(&rows[6..7]));
+                8
+            }
+        };
+        let ran = world.sync().expect(0);
+        assert_eq!(people_and_memberships(&world), [8, memberships], "{case}: {ran:?}");
+        let ran = world.sync().expect(0);
+        assert_eq!((people_and_memberships(&world), ran.writes()), ([8, memberships], (0, 0, 0)), "{case}: {ran:?}");
+        let names: Vec<_> = world.service().all("sp.org").iter().map(|one| one["name"].to_string()).collect();
+        assert_eq!(names.contains(&"\"Acme\"".to_owned()), case != "approved", "{case}: {names:?}");
+    }
 }

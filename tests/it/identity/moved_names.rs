@@ -113,7 +113,10 @@ fn who_was_rejected_is_neither_renamed_nor_created_until_the_file_is_mended() {
     for _ in 0..2 {
         let ran = world.sync().expect(4);
         assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(1)), "{ran:?}");
-        assert!(ran.reason().contains("it was rejected that this row is about the person whose key it has"), "{ran:?}");
+        assert!(
+            ran.reason().contains("it was rejected that this row is about the person or organization whose key it has"),
+            "{ran:?}"
+        );
     }
     assert_eq!(world.sync_of(named(PEOPLE + 1, &[(7, "Zed New")])).expect(0).writes(), (1, 0, 0));
     assert_eq!(world.texts("name")[..2], ["Person 1", "Person 2"]);

@@ -223,9 +223,8 @@ impl Collector<'_> {
         let Undelivered { mut records, mut withdrawn, mut unusable, mut doubted, mut taken_back } =
             Undelivered::default();
         HELD.each(store, &self.job.name, |key, held| {
-            let is_doubted = held.reason.doubts_its_key();
-            doubted.extend(is_doubted.then(|| key.clone()));
-            let is_taken_back = is_doubted && held.record.is_some() && is_said_anew(&key);
+            doubted.extend(held.reason.doubts_its_key().then(|| key.clone()));
+            let is_taken_back = held.reason.doubts_its_row() && held.record.is_some() && is_said_anew(&key);
             match held.record.filter(|_| is_open(&key)) {
                 _ if is_taken_back => _ = taken_back.insert(key),
                 Some(record) if record.mapping != self.mapping => unusable += 1,
