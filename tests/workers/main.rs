@@ -6,6 +6,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that can't go on fails")]
 
+/// The program ends, or stops, at points that a test names.
+const ENDS_AT_POINTS: bool = true;
+
 #[path = "../it/support/mod.rs"]
 #[expect(dead_code, reason = "the other tests use more of it")]
 mod support;

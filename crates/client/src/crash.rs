@@ -4,7 +4,8 @@
 //! Only the feature `crash-points` makes them do anything, and no release is built with it. `ROSTERD_CRASH_AT` is the
 //! number of the point, counted from 1 over the whole process, at which it ends, `ROSTERD_STOP_AT` of the one at which it stops
 //! until it is sent SIGCONT; `ROSTERD_CRASH_LOG` names a file to which each point that is passed appends its name.
-//! `ROSTERD_TERMS_DIVIDED_BY` divides every [`term`] by one number, so that the relations between them stay.
+//! `ROSTERD_TERMS_DIVIDED_BY` divides every [`term`] by one number, so that the relations between them stay. `ROSTERD_ROWS_MIN` has
+//! the store merge as few rows as that.
 //!
 //! Rejected: killing from outside after a random while alone. It finds what happens often, not what can happen.
 
@@ -56,6 +57,22 @@ pub const fn point(_name: &str) {}
 #[inline(always)]
 pub const fn term(full: Duration) -> Duration {
     full
+}
+
+/// How few rows the store merges: the usual number, or that of the test.
+#[cfg(feature = "crash-points")]
+pub fn rows_min(usual: u64) -> u64 {
+    use std::sync::LazyLock;
+
+    static ROWS: LazyLock<Option<u64>> = LazyLock::new(|| number_in("ROSTERD_ROWS_MIN"));
+    ROWS.unwrap_or(usual)
+}
+
+/// How few rows the store merges.
+#[cfg(not(feature = "crash-points"))]
+#[inline(always)]
+pub const fn rows_min(usual: u64) -> u64 {
+    usual
 }
 
 /// Whether a test knows that nothing is under way any more that an ended process sent (`ROSTERD_CRASH_ALL_ARRIVED`).

@@ -42,7 +42,11 @@ fn the_examples_do_what_they_say() {
     let world = World::new(Options { seed_contractors: 12, ..Options::default() });
     let ids: Vec<i64> = (1..4).map(|number| world.person(number, "Clerk")).collect();
     // All tests of the workspace are built with them; of one test alone they are built here, as those are.
-    ran(&mut cargo(&["build", "--quiet", "--locked", "--workspace", "--examples"])).expect(0);
+    let mut build = cargo(&["build", "--quiet", "--locked", "--workspace", "--examples"]);
+    if cfg!(feature = "crash-points") {
+        build.args(["--features", "crash-points"]);
+    }
+    ran(&mut build).expect(0);
     let built = Path::new(env!("CARGO_BIN_EXE_rosterd")).with_file_name("examples");
     let example = |name: &str, arguments: &[&str]| {
         let mut command = Command::new(built.join(name));

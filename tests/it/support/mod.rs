@@ -209,8 +209,8 @@ impl World {
             .arg(self.config_path())
             .args(arguments)
             .stdin(Stdio::null());
-        if cfg!(feature = "crash-points") {
-            command.env("ROSTERD_CRASH_ALL_ARRIVED", "");
+        if crate::ENDS_AT_POINTS {
+            command.env("ROSTERD_CRASH_ALL_ARRIVED", "").env("ROSTERD_ROWS_MIN", "8");
         }
         if !self.site.config.rest.contains("[status]") {
             // Tests run side by side, and one address serves one daemon.

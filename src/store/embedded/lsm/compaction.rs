@@ -13,26 +13,22 @@ use super::reader::SsTable;
 use super::sorted_rows::SortedRows;
 use super::table::TableMeta;
 use super::writer::TableWriter;
-use crate::crash::point;
+use crate::crash::{self, point};
 use crate::disk;
 use crate::store::embedded::{Embedded, Writing, ignore_not_found};
 use crate::store::engine::{Engine as _, Projection};
 use crate::store::{Batch, Error, ErrorKind, Keyspace, MetaKey, row};
 
 /// So many rows of a space stay in sled before they are merged, and more where the file is large: each merge writes it
-/// whole. A debug build merges early, so that every test goes over it, and one with crash points all the time.
-const ROWS_MIN: u64 = match () {
-    () if cfg!(feature = "crash-points") => 8,
-    () if cfg!(debug_assertions) => 64,
-    () => 4096,
-};
+/// whole. A debug build merges early, so that every test goes over it.
+const ROWS_MIN: u64 = if cfg!(debug_assertions) { 64 } else { 4096 };
 const ROWS_SHARE: u64 = 8;
 const ROWS_MAX: u64 = 64 * 1024;
 
 impl Embedded {
     /// After so many rows of a space, rewriting its file costs less than adding more of them to sled.
     pub(in crate::store::embedded) fn rows_max(&self, space: Keyspace) -> u64 {
-        (self.file_of(space).meta().rows / ROWS_SHARE).clamp(ROWS_MIN, ROWS_MAX)
+        (self.file_of(space).meta().rows / ROWS_SHARE).clamp(crash::rows_min(ROWS_MIN), ROWS_MAX)
     }
 
     /// Merges the spaces of which sled holds many rows.
