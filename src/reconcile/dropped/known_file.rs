@@ -131,6 +131,8 @@ mod tests {
                 "b",
                 Some("s-2026-11-20.csv"),
             ),
+            // Another one of the same day.
+            (Order::Name, vec![past("s-2026-11-20.csv", "a", OLD)], "b-2026-11-20.csv", "b", None),
             (Order::Name, vec![past("s-2062-11-19.csv", "a", OLD)], "s-2026-11-20.csv", "b", None),
             (
                 Order::Name,

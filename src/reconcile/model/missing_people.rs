@@ -87,3 +87,40 @@ impl Missing {
 pub(crate) fn staying(missed: &[Missed]) -> u64 {
     missed.iter().filter(|one| one.due.is_none()).count() as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_becomes_of_those_who_are_missing_is_said_before_and_after_their_grace() {
+        let at = |hour: &str| -> Timestamp { format!("2027-06-01T{hour}:00Z").parse().unwrap() };
+        let missing = |due: Option<&str>, too_many, stay, waiting| Missing {
+            people: 3,
+            of: 40,
+            target: Target::Staff,
+            since: at("02:00"),
+            due: due.map(at),
+            stay,
+            waiting,
+            removed: true,
+            too_many,
+        };
+        for (missing, then) in [
+            (missing(None, false, 3, 0), "they stay at the service"),
+            (missing(Some("11:00"), true, 0, 0), "they stay until that is decided"),
+            (missing(Some("11:00"), true, 1, 2), "they stay until that is decided, but 1 who stays"),
+            (missing(Some("10:00"), false, 0, 0), "due to be removed"),
+            (missing(Some("09:59"), false, 2, 0), "due to be removed, but 2 who stay"),
+            (
+                missing(Some("10:01"), false, 1, 2),
+                "removed from 1 Jun 2027, 10:01 UTC on, unless they come back, but 2 who stay until that is decided and 1 who stays",
+            ),
+        ] {
+            let said = missing.describe(&TimeZone::UTC, at("10:00"));
+            assert_eq!(said, format!("3 of 40 people since 1 Jun 2027, 02:00 UTC; {then}"));
+        }
+        let few = Missing { removed: false, ..missing(Some("11:00"), false, 0, 0) };
+        assert!(few.describe(&TimeZone::UTC, at("10:00")).contains("changed from"));
+    }
+}

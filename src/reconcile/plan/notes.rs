@@ -202,5 +202,12 @@ mod tests {
         let many = drift_note(&drift(7)).unwrap();
         let many = reveal(&many);
         assert!(many.contains("7 people were") && many.contains("4: name, title; and 2 more)"), "{many}");
+        let lent = |count| lent_notes(&BTreeMap::from([(JobName::new("sites").unwrap(), drift(count))]));
+        let [one, many] = [1, 2].map(|count| reveal(&lent(count).concat()).into_owned());
+        assert!(
+            one.starts_with("1 organization belongs to job sites and stays as") && one.ends_with("(0: name, title)"),
+            "{one}"
+        );
+        assert!(many.starts_with("2 organizations belong to job sites and stay as"), "{many}");
     }
 }

@@ -89,6 +89,24 @@ fn law_1_fault_100_who_leaves_stays_while_their_row_in_another_list_is_not_used(
     }
 }
 
+/// Of the other side, a list that can't be read keeps those alone who waited for it.
+#[test]
+fn law_1_fault_98_who_waits_for_the_other_side_stays_while_its_list_can_not_be_read() {
+    let world = begun("contractor", "active_from = \"{{ from }}\"\n");
+    here(&world, &[1, 2]);
+    there(&world, "85,Person 5,p5@example.com,Acme,2099-01-01\n");
+    world.sync().expect(0);
+    std::fs::remove_file(world.dir().join("there.csv")).unwrap();
+    here(&world, &[1]);
+    for _ in 0..2 {
+        let ran = world.sync();
+        assert_eq!((count(&world, "p5@example.com"), count(&world, "p2@example.com")), (1, 0), "{ran:?}");
+    }
+    there(&world, "");
+    world.sync().expect(0);
+    assert_eq!(count(&world, "p5@example.com"), 0, "they are in neither list");
+}
+
 #[test]
 fn law_6_who_is_offered_to_another_list_stays_the_first_one_s_until_it_takes_them() {
     let world = begun("staff", BY_NUMBER);

@@ -360,8 +360,8 @@ fn law_3_four_hundred_contractors_come_through_kills_in_every_part() {
 }
 
 #[test]
-fn five_thousand_contractors_in_120_organizations_come_once_through_kills() {
-    check_thousands(5000, 120, &[60, 2000, 4000, 2500]);
+fn twelve_hundred_contractors_in_120_organizations_come_once_through_kills() {
+    check_thousands(1200, 120, &[60, 480, 960, 600]);
 }
 
 #[test]

@@ -509,3 +509,33 @@ fn law_6_a_new_number_is_asked_about_again_where_a_newer_file_has_the_old_one() 
         assert_eq!(staff.title().as_deref(), Some(&again[..again.len() - 2]), "{again}");
     }
 }
+
+/// No later file says it again, and a plan of one holds what that says besides.
+#[test]
+fn a_plan_shows_what_earlier_files_left_with_the_fields_that_it_would_change_by_now() {
+    let mut staff = Staff::new("", "");
+    staff.world.reconfigure(|config| config.job(APPROVE));
+    staff.reads(&[2, 3].map(|number| row(number, "Nurse,,")).concat());
+    let ids = [2, 3].map(|number| staff.world.held_as(number).unwrap()["id"].as_i64().unwrap());
+    staff.world.service().edit("staff", ids[0], serde_json::json!({"title": "Nurse", "name": "Edited"}));
+    staff.after(0);
+    let shown = |staff: &Staff| {
+        let planned = staff.world.plan().expect(0).job();
+        let one = |one: &serde_json::Value| (one["key"].clone(), one["fields"].clone(), one["held"].is_null());
+        planned["changes"].as_array().unwrap().iter().map(one).collect::<Vec<_>>()
+    };
+    let expected = |is_free| {
+        let name = serde_json::json!({"name": {"from": "Edited", "to": "Person 2"}});
+        let title = serde_json::json!({"title": {"from": "3", "to": "Nurse"}});
+        [("P00002".into(), name, is_free), ("P00003".into(), title, is_free)]
+    };
+    assert_eq!(shown(&staff), expected(false));
+    staff.world.faults(&["staff.update status=503"]);
+    staff.decide(&["approve"]);
+    assert_eq!(shown(&staff), expected(true), "approved, and not delivered");
+    staff.world.faults(&[]);
+    staff.reads(&row(21, "Clerk,,"));
+    assert_eq!(shown(&staff).len(), 1, "the create of the new file waits for an approval");
+    let titles = [2, 3].map(|number| staff.world.held_as(number).unwrap()["title"].clone());
+    assert_eq!(titles, ["Nurse", "Nurse"]);
+}

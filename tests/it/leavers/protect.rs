@@ -29,9 +29,9 @@ fn law_6_who_is_protected_stays_and_is_reported_and_the_others_leave() {
 
 #[test]
 fn law_6_who_has_another_number_or_email_by_now_stays_protected_and_each_run_says_so() {
-    for (name, new) in [
-        ("P00002", row(2, "Clerk").replace("P00002", "N2")),
-        ("person2@example.com", row(2, "Clerk").replace("person2@", "ana@")),
+    for (name, new, now) in [
+        ("P00002", row(2, "Clerk").replace("P00002", "N2"), "N2"),
+        ("person2@example.com", row(2, "Clerk").replace("person2@", "ana@"), "P00002"),
     ] {
         let config = protecting(&format!("\"{name}\""));
         let world = World::synced(config, 20);
@@ -41,7 +41,7 @@ fn law_6_who_has_another_number_or_email_by_now_stays_protected_and_each_run_say
         for text in [people(1..21).replace(&row(2, "Clerk"), &new), people(1..21).replace(&row(2, "Clerk"), "")] {
             let ran = world.sync_of(text).expect(0);
             assert_eq!(ran.writes(), (0, 0, 0), "{name}");
-            assert!(ran.reason().contains(&format!("who had {name} last")), "{ran:?}");
+            assert!(ran.reason().contains(&format!("who had {name} last (key {now} now)")), "{ran:?}");
         }
         world.run(&["rebuild"]).expect(0);
         assert_eq!(world.sync().writes(), (0, 0, 0), "{name}");
@@ -116,4 +116,24 @@ fn law_6_an_approval_does_not_lift_a_later_protection() {
     world.configure(protecting("\"P00001\", \"person2@example.com\""));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 3));
     assert!(world.held_as(1).is_some() && world.held_as(2).is_some());
+}
+
+#[test]
+fn law_6_who_shared_a_protected_email_and_has_another_one_by_now_stays_protected() {
+    let rest = format!("{LEAVE_AT_ONCE}{}", Config::OTHER_JOB);
+    let world = World::of(Config::rest(&rest).job("protect = [\"person2@example.com\"]\n"));
+    world.csv(people(1..11));
+    world.put("other.csv", people(21..31).as_bytes());
+    world.sync().expect(0);
+    let other = world.held_as(21).unwrap()["id"].as_i64().unwrap();
+    world.service().edit("staff", other, serde_json::json!({"email": "person2@example.com"}));
+    world.sync().expect(0);
+    let moved = row(2, "Clerk").replace("person2@", "two@");
+    world.sync_of(people(1..11).replace(&row(2, "Clerk"), &moved)).expect(0);
+    let ran = world.sync().expect(0);
+    assert!(ran.out.contains("who had person2@example.com last (key P00002 now)"), "{ran:?}");
+    for _ in 0..2 {
+        let ran = world.sync_of(people(1..11).replace(&row(2, "Clerk"), "")).expect(0);
+        assert!(world.held_as(2).is_some(), "{ran:?}");
+    }
 }
