@@ -145,6 +145,7 @@ pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
     if mode == Mode::Full {
         hold_lone_begins(&mut part.changes, part.rest.updates.judged_all);
     }
+    reject_ends(&mut part.changes);
     hold_lone_ends(&mut part.changes);
     let changes = &part.changes;
     let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
@@ -154,6 +155,20 @@ pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
     if !stays.is_empty() {
         part.changes.hold(|change| stays.get(change.part_of()?).filter(|_| !change.is_approved()).cloned());
     }
+}
+
+/// Rejects what ends for something that was rejected, where nothing else begins for its person: what begins may have been rejected
+/// before a complete read proved what ends.
+fn reject_ends(changes: &mut Guarded<Outline>) {
+    let held = changes.held.iter().filter_map(|held| held.change.as_ref());
+    let open = changes.go.iter().chain(held).filter(|change| change.action == Action::Create);
+    let open: BTreeSet<Key> = open.filter_map(|change| change.part_of().cloned()).collect();
+    let rejected: BTreeSet<Key> = parts(&changes.rejected, Action::Create).map(|(person, _)| person.clone()).collect();
+    let is_rejected = |change: &mut Outline| {
+        let is_such = |person| rejected.contains(person) && !open.contains(person);
+        change.action == Action::Delete && !change.is_approved() && change.part_of().is_some_and(is_such)
+    };
+    changes.rejected.extend(changes.go.extract_if(.., is_rejected));
 }
 
 /// Holds what ends for something that is held or was rejected, also where it was approved: that was another question.

@@ -353,3 +353,33 @@ fn law_2_a_membership_that_waited_for_its_company_is_made_once_that_is_approved_
         assert_eq!(names.contains(&"\"Acme\"".to_owned()), case != "approved", "{case}: {names:?}");
     }
 }
+
+/// Both halves of a move are one decision, though only one of them was there to be decided on.
+#[test]
+fn law_7_a_move_that_is_rejected_while_the_list_is_incomplete_rests_once_it_is_complete() {
+    let world = of_several("full", "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    let mut rows: Vec<String> = (1..9).map(|one| of_company(one, one, "Acme", "")).collect();
+    rows.push(of_company(8, 8, "Fox", ""));
+    Inbox(&world).drop("a.csv", list(&rows));
+    world.sync().expect(0);
+    rows[3] = of_company(4, 4, "Fox", "");
+    let doubtful = [rows.clone(), vec!["1,Another One,another@example.com,Acme,\n".to_owned()]].concat();
+    Inbox(&world).drop("b.csv", list(&doubtful));
+    world.sync();
+    world.run(&["reject", "staff", "4 @ Fox"]).expect(0);
+    Inbox(&world).drop("c.csv", list(&rows));
+    let companies = || {
+        let at = |one: &serde_json::Value| (one["member_id"].clone(), one["org_id"].clone());
+        world.service().all("sp.membership").iter().map(at).collect::<Vec<_>>()
+    };
+    let before = companies();
+    for _ in 0..3 {
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 0, 0), &0.into()), "{ran:?}");
+    }
+    assert_eq!(companies(), before);
+    world.run(&["approve", "staff", "4 @ Fox"]).expect(0);
+    world.sync().expect(0);
+    assert_eq!((companies().len(), companies() == before), (9, false), "both halves went");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}

@@ -363,6 +363,18 @@ fn law_1_a_bad_row_of_a_file_that_is_not_taken_ends_the_removal_that_waits() {
 }
 
 #[test]
+fn law_1_a_bad_row_of_a_file_that_is_not_taken_ends_the_last_day_that_was_named() {
+    let mut staff = Staff::new("", "[job.guard]\nmin_records = 3\nmax_leavers = \"off\"\n");
+    // Two whose last day is known, and two who have one once another row of theirs counts.
+    let (known, later) = ("3,,2027-03-04", "Boss,2027-03-02,2027-03-04");
+    staff.reads(&[(2, known), (3, known), (4, later), (5, later)].map(|(number, rest)| row(number, rest)).concat());
+    staff.reads(&[2, 4].map(|number| row(number, "Clerk,,until June")).concat());
+    staff.after(5);
+    let left: Vec<usize> = (2..6).filter(|number| staff.world.held_as(*number).is_some()).collect();
+    assert_eq!(left, [2, 4]);
+}
+
+#[test]
 fn law_5_what_an_outage_keeps_from_being_sent_is_sent_though_no_file_says_it_again() {
     for approved in [true, false] {
         let mut staff = Staff::new(if approved { APPROVE } else { "" }, "");
