@@ -161,9 +161,8 @@ pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
 /// before a complete read proved what ends.
 fn reject_ends(changes: &mut Guarded<Outline>) {
     let held = changes.held.iter().filter_map(|held| held.change.as_ref());
-    let open = changes.go.iter().chain(held).filter(|change| change.action == Action::Create);
-    let open: BTreeSet<Key> = open.filter_map(|change| change.part_of().cloned()).collect();
-    let rejected: BTreeSet<Key> = parts(&changes.rejected, Action::Create).map(|(person, _)| person.clone()).collect();
+    let open = persons(changes.go.iter().chain(held), Action::Create);
+    let rejected = persons(&changes.rejected, Action::Create);
     let is_rejected = |change: &mut Outline| {
         let is_such = |person| rejected.contains(person) && !open.contains(person);
         change.action == Action::Delete && !change.is_approved() && change.part_of().is_some_and(is_such)
@@ -173,8 +172,7 @@ fn reject_ends(changes: &mut Guarded<Outline>) {
 
 /// Holds what ends for something that is held or was rejected, also where it was approved: that was another question.
 fn hold_lone_ends(changes: &mut Guarded<Outline>) {
-    let rejected = changes.rejected.iter().filter(|change| change.action == Action::Create);
-    let rejected: BTreeSet<Key> = rejected.filter_map(|change| change.part_of().cloned()).collect();
+    let rejected = persons(&changes.rejected, Action::Create);
     changes.hold(|change| {
         let is_lone = |person| change.action == Action::Delete && change.is_approved() && rejected.contains(person);
         change.part_of().is_some_and(is_lone).then_some(HoldReason::EndsLater)
@@ -230,6 +228,15 @@ pub(crate) fn ready(prepared: &JobPlan, ends: Vec<Ticket>, drained: &mut Drained
 }
 
 /// The parts of updates of one kind, with the person of each.
-fn parts(changes: &[Outline], action: Action) -> impl Iterator<Item = (&Key, &Key)> {
-    changes.iter().filter(move |change| change.action == action).filter_map(|one| Some((one.part_of()?, &one.key)))
+fn parts<'a>(
+    changes: impl IntoIterator<Item = &'a Outline>,
+    action: Action,
+) -> impl Iterator<Item = (&'a Key, &'a Key)> {
+    let of_kind = changes.into_iter().filter(move |change| change.action == action);
+    of_kind.filter_map(|one| Some((one.part_of()?, &one.key)))
+}
+
+/// Those of whose update a part is of this kind.
+fn persons<'a>(changes: impl IntoIterator<Item = &'a Outline>, action: Action) -> BTreeSet<Key> {
+    parts(changes, action).map(|(person, _)| person.clone()).collect()
 }
