@@ -367,6 +367,11 @@ impl CorrelationContext<'_> {
         self.mirror.target() == Target::Organization && self.job.name.is_part() && owner.job != self.job.name
     }
 
+    /// Whether this job manages organizations themselves, and the owner has one only for the contractors who work for it.
+    fn outranks(&self, owner: &Owner) -> bool {
+        self.mirror.target() == Target::Organization && !self.job.name.is_part() && owner.job.is_part()
+    }
+
     /// What is wrong with the row of the member of a membership.
     pub(crate) fn doubt_of_member(&self, record: &Record) -> Option<Doubt> {
         let doubts = self.doubts?;
@@ -399,7 +404,8 @@ impl CorrelationContext<'_> {
         if owner.job == self.job.name {
             return Ok(Some(owner));
         }
-        let is_free = owner.offers_to(self.store)?.as_ref() == Some(&self.job.name) || self.is_of_own_member(id)?;
+        let is_offered = owner.offers_to(self.store)?.as_ref() == Some(&self.job.name);
+        let is_free = is_offered || self.outranks(&owner) || self.is_of_own_member(id)?;
         Ok(Some(owner).filter(|_| !is_free))
     }
 

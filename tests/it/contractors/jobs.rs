@@ -365,6 +365,39 @@ fn twelve_hundred_contractors_in_120_organizations_come_once_through_kills() {
 }
 
 #[test]
+fn law_6_a_job_of_organizations_takes_over_those_that_contractors_brought_first() {
+    let organizations = Config {
+        name: "companies".into(),
+        target: "contractor-organization".into(),
+        job: "key = \"{{ company_no }}\"\n".into(),
+        path: "companies.csv".into(),
+        map: "name = \"{{ company }}\"\nlegalid = \"{{ company_no }}\"\naddress = \"{{ address }}\"\n".into(),
+        ..config("", "")
+    };
+    let world = World::of(config("", "").and(&organizations));
+    let put = |numbers: &[usize]| {
+        let rows = numbers.iter().map(|number| format!("94{number:06},Company {number} Ltd,{number} Quay\n"));
+        world.put("companies.csv", ("Company No,Company,Address\n".to_owned() + &rows.collect::<String>()).as_bytes());
+    };
+    world.csv(file([(1, 1), (2, 2)]));
+    put(&[3]);
+    world.sync().expect(0);
+    put(&[1, 2, 3]);
+    world.sync().expect(0);
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+        assert_eq!(texts(&world, "sp.org", "address"), ["1 Quay", "2 Quay", "3 Quay"]);
+        expect_nothing_twice(&world, 2, 3, 2);
+    }
+    // What the list of contractors says of one is not sent any more, and is named.
+    world.csv(file([(1, 1), (2, 2), (3, 1)]).replace("Company 1 Ltd", "Company One"));
+    let ran = world.sync().expect(0);
+    assert!(ran.reason().contains("1 organization belongs to job companies"), "{ran:?}");
+    expect_nothing_twice(&world, 3, 3, 3);
+    assert!(texts(&world, "sp.org", "name").contains(&"Company 1 Ltd".to_owned()));
+}
+
+#[test]
 fn law_6_people_of_two_jobs_join_one_organization_that_the_first_keeps() {
     let first = config("", "[job.guard]\nmax_updates = \"off\"\n");
     let second = Config { name: "plants".into(), path: "plants.csv".into(), ..first.clone() };
