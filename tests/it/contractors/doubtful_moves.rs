@@ -302,7 +302,7 @@ fn a_membership_that_is_over_and_that_the_job_does_not_know_is_named() {
 
 /// In a file of changes, the row of a person of one company has the number of another one.
 #[test]
-fn law_2_a_membership_that_waited_for_its_company_is_made_once_that_is_approved_or_goes_with_the_right_row() {
+fn a_membership_that_waited_for_its_company_is_made_once_that_is_approved_or_goes_with_the_right_row() {
     let row = |person: u32, number: u32, company: &str| {
         format!("{person},Person {person},p{person}@example.com,{number},{company}\n")
     };
