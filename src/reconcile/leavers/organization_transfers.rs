@@ -141,12 +141,15 @@ pub(crate) fn member(fields: &Values) -> Option<Key> {
 
 /// Holds, of what is one update, the rest where a part is held or was rejected, or is not known.
 pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
+    let rejected = persons(&part.changes.rejected, Action::Create);
     // A file of changes says of each by itself what ends.
     if mode == Mode::Full {
         hold_lone_begins(&mut part.changes, part.rest.updates.judged_all);
+        if !rejected.is_empty() {
+            reject_ends(&mut part.changes, &rejected);
+        }
     }
-    reject_ends(&mut part.changes);
-    hold_lone_ends(&mut part.changes);
+    hold_lone_ends(&mut part.changes, &rejected);
     let changes = &part.changes;
     let held = changes.held.iter().filter_map(|held| Some((held.change.as_ref()?.part_of()?, held.reason.clone())));
     let dropped = changes.rejected.iter().filter_map(|change| Some((change.part_of()?, HoldReason::OtherHalf)));
@@ -157,12 +160,11 @@ pub(crate) fn keep_together(part: &mut PartDraft, mode: Mode) {
     }
 }
 
-/// Rejects what ends for something that was rejected, where nothing else begins for its person: what begins may have been rejected
+/// Rejects what ends for the people of what begins and was `rejected`, where nothing else begins for them: it may have been rejected
 /// before a complete read proved what ends.
-fn reject_ends(changes: &mut Guarded<Outline>) {
+fn reject_ends(changes: &mut Guarded<Outline>, rejected: &BTreeSet<Key>) {
     let held = changes.held.iter().filter_map(|held| held.change.as_ref());
     let open = persons(changes.go.iter().chain(held), Action::Create);
-    let rejected = persons(&changes.rejected, Action::Create);
     let is_rejected = |change: &mut Outline| {
         let is_such = |person| rejected.contains(person) && !open.contains(person);
         change.action == Action::Delete && !change.is_approved() && change.part_of().is_some_and(is_such)
@@ -171,8 +173,7 @@ fn reject_ends(changes: &mut Guarded<Outline>) {
 }
 
 /// Holds what ends for something that is held or was rejected, also where it was approved: that was another question.
-fn hold_lone_ends(changes: &mut Guarded<Outline>) {
-    let rejected = persons(&changes.rejected, Action::Create);
+fn hold_lone_ends(changes: &mut Guarded<Outline>, rejected: &BTreeSet<Key>) {
     changes.hold(|change| {
         let is_lone = |person| change.action == Action::Delete && change.is_approved() && rejected.contains(person);
         change.part_of().is_some_and(is_lone).then_some(HoldReason::EndsLater)
@@ -190,11 +191,11 @@ fn hold_lone_ends(changes: &mut Guarded<Outline>) {
 /// prove no absence. An approval does not change that: it counts once both can go. Of a read that judged all, an end that waits
 /// for something else holds nothing here.
 fn hold_lone_begins(changes: &mut Guarded<Outline>, judged_all: bool) {
-    let held = changes.held.iter().filter_map(|held| held.change.as_ref());
-    let waits = held.chain(&changes.rejected).filter(|change| judged_all && change.action == Action::Delete);
-    let waits = waits.filter_map(|change| change.part_of().cloned());
-    let ends: BTreeSet<Key> =
-        parts(&changes.go, Action::Delete).map(|(person, _)| person.clone()).chain(waits).collect();
+    let mut ends = persons(&changes.go, Action::Delete);
+    if judged_all {
+        let held = changes.held.iter().filter_map(|held| held.change.as_ref());
+        ends.extend(persons(held.chain(&changes.rejected), Action::Delete));
+    }
     let is_alone = |change: &Outline| {
         change.action == Action::Create && change.part_of().is_some_and(|person| !ends.contains(person))
     };
