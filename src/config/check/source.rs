@@ -56,7 +56,7 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
     source.refuse_foreign(if is_web { SourceKind::Web } else { SourceKind::File });
     let path = match is_web {
         true => None,
-        false => source.required("path", "name the file that holds the people, or the folder it is dropped into"),
+        false => path(source),
     };
     let mode = source.choice("mode", &[("full", Mode::Full), ("changes", Mode::Changes)]);
     let settle = source.duration("settle");
@@ -92,6 +92,29 @@ pub(super) fn check(source: &Section<'_>, job: Option<&str>) -> Option<Checked> 
     }
     let inbox = inbox(source, &options);
     Some(Checked { source: Source::Csv(options), mode, inbox, expect_every })
+}
+
+/// The file or folder as it is written. What can't be one is refused: without an end like `.csv` it would be taken for an inbox
+/// on a share that is mounted later, and waited for.
+fn path<'a>(source: &Section<'a>) -> Option<&'a str> {
+    const MOUNT: &str = "mount it, and write the path where it is mounted";
+    let written = source.required("path", "name the file that holds the people, or the folder it is dropped into")?;
+    let is_windows = written.starts_with(r"\\") || matches!(written.as_bytes(), [_, b':', b'\\', ..]);
+    // An address may hold a secret and is not quoted (law 11).
+    let (message, hint) = match written.split_once("://").map(|(scheme, _)| scheme) {
+        Some("http" | "https") => ("is an address", "name a file of a web server by `url`"),
+        Some("file") => ("is an address", "write only the path, from its third / on"),
+        Some(_) => ("is an address", MOUNT),
+        None if is_windows => ("is a path of Windows", MOUNT),
+        None if written == "~" || written.starts_with("~/") => {
+            ("begins with ~, and the daemon has no home", "write the whole path, from / on")
+        }
+        None if written.contains(['*', '?']) && !source.ground.path(written).exists() => {
+            ("is a pattern", "name the folder here, and the files in it by `pattern`")
+        }
+        None => return Some(written),
+    };
+    source.wrong("path", message, Some(hint))
 }
 
 /// A folder is an inbox. So is what has a setting that only an inbox has, and what can't be looked at and is not named like a

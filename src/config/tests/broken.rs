@@ -196,6 +196,41 @@ fn a_changed_line_is_named_with_what_helps() {
              \"30d\"",
         ),
         (
+            "hr.csv",
+            "https://me:word@hr.example.com/staff",
+            "config.toml:12: job.source.path: is an address; name a file of a web server by `url`",
+        ),
+        (
+            "hr.csv",
+            "file:///srv/hr/staff",
+            "config.toml:12: job.source.path: is an address; write only the path, from its third / on",
+        ),
+        (
+            "hr.csv",
+            "smb://files/hr",
+            "config.toml:12: job.source.path: is an address; mount it, and write the path where it is mounted",
+        ),
+        (
+            "\"hr.csv\"",
+            "'\\\\files\\hr'",
+            "config.toml:12: job.source.path: is a path of Windows; mount it, and write the path where it is mounted",
+        ),
+        (
+            "\"hr.csv\"",
+            "'D:\\hr\\staff'",
+            "config.toml:12: job.source.path: is a path of Windows; mount it, and write the path where it is mounted",
+        ),
+        (
+            "hr.csv",
+            "~/hr",
+            "config.toml:12: job.source.path: begins with ~, and the daemon has no home; write the whole path, from / on",
+        ),
+        (
+            "hr.csv",
+            "hr/*.csv",
+            "config.toml:12: job.source.path: is a pattern; name the folder here, and the files in it by `pattern`",
+        ),
+        (
             "path =",
             "encoding = \"uft-8\"\npath =",
             "config.toml:12: job.source.encoding: \"uft-8\" is no encoding; did you mean \"utf-8\"?",
