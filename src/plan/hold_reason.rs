@@ -139,7 +139,7 @@ pub enum HoldReason {
     ValueOfEntity { field: String, one: String, id: RemoteId },
     /// A name or email of a person goes to another record of the same read.
     #[error(
-        "the {field} of key {from} goes to key {to} in the same file; were columns sorted apart? approve both if this is right"
+        "the {field} of key {from} goes to key {to} in the same read; were columns sorted apart? approve both if this is right"
     )]
     MovedValue { field: String, from: String, to: String },
     #[error(

@@ -93,7 +93,7 @@ fn who_has_another_name_and_who_has_theirs_can_be_approved() {
     let world = sorted_apart();
     let ran = world.sync().expect(4).hides(&["Person 1", "Zed New"]);
     assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(2)), "{ran:?}");
-    assert!(ran.reason().contains("the name of key P00001 goes to key P00007 in the same file"), "{ran:?}");
+    assert!(ran.reason().contains("the name of key P00001 goes to key P00007 in the same read"), "{ran:?}");
     world.run(&["approve", "staff", "P00007"]).expect(0);
     assert_eq!(world.sync().expect(4).writes(), (1, 0, 0), "each is decided on by itself");
     world.run(&["approve", "staff", "P00001"]).expect(0);
