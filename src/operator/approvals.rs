@@ -326,10 +326,7 @@ fn decide_part(
     let (mut state, mut asks_more) = (JobState::load(store, job)?, false);
     for (key, change) in &waiting {
         let verdict = verdict(change.wish);
-        let seen = change.seen.clone().filter(|_| matches!(verdict, Verdict::Approved(_)));
-        let (doubt, is_answer) = (change.doubt, change.reason.is_question());
         let is_rejected = matches!(verdict, Verdict::Rejected(_));
-        let question = Some(change.reason.clone()).filter(|_| is_rejected && is_answer);
         // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped. That it is says
         // nothing of it either, where a person rejected that.
         let is_overruled = |decided: &Decided| matches!(decided.verdict, Verdict::Rejected(_));
@@ -338,15 +335,9 @@ fn decide_part(
             None => false,
         };
         if !stays_decided {
-            let id = change.change.as_ref().and_then(|wish| wish.id);
-            let due = change.marks.due;
-            let part_of = change.part_of.clone();
-            let of_older_file = is_rejected && change.reason.is_of_older_file();
-            let decided =
-                Decided { verdict, seen, doubt, id, is_answer, copies, of_older_file, due, question, part_of };
-            queue::DECISIONS.put(&mut batch, job, key, &decided);
+            queue::DECISIONS.put(&mut batch, job, key, &decided(change, verdict, copies));
         }
-        match change.other.as_deref().filter(|_| matches!(verdict, Verdict::Rejected(_))) {
+        match change.other.as_deref().filter(|_| is_rejected) {
             // The next question: no file need say it again.
             Some(other) => {
                 held::add(&mut batch, job, key, other, &mut state);
@@ -355,7 +346,7 @@ fn decide_part(
             None => HELD.remove(&mut batch, job, key),
         }
         // The next plan replaces or drops it; where the source holds changes only, nothing else remembers it.
-        if let (Verdict::Approved(_), Some(wish)) = (verdict, &change.change)
+        if let Some(wish) = change.change.as_ref().filter(|_| !is_rejected)
             && !sent.contains(key)
         {
             let (job, key, wish) = (job.clone(), key.clone(), wish.clone());
@@ -378,6 +369,24 @@ fn decide_part(
     }
     store.commit(batch)?;
     Ok(waiting.into_keys().collect())
+}
+
+/// A verdict as it is remembered of a change that waits, by a state of so many copies.
+fn decided(change: &PendingApproval, verdict: Verdict, copies: u64) -> Decided {
+    let is_rejected = matches!(verdict, Verdict::Rejected(_));
+    let is_answer = change.reason.is_question();
+    Decided {
+        verdict,
+        seen: change.seen.clone().filter(|_| !is_rejected),
+        doubt: change.doubt,
+        id: change.change.as_ref().and_then(|wish| wish.id),
+        is_answer,
+        copies,
+        of_older_file: is_rejected && change.reason.is_of_older_file(),
+        due: change.marks.due,
+        question: Some(change.reason.clone()).filter(|_| is_rejected && is_answer),
+        part_of: change.part_of.clone(),
+    }
 }
 
 /// Takes a job's directory for right as it was read last; `None` where nothing of it is in doubt, else its server.

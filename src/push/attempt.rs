@@ -129,9 +129,9 @@ impl Push<'_> {
         let id = change.wish.id.expect("an update names its entity");
         // What takes back a run may have waited until another record has the person.
         if change.undo.is_some()
-            && let Some(owner) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?
+            && let Some(outcome) = self.drop_moot(change, id)?
         {
-            return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
+            return Ok(Step::Done(outcome));
         }
         let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {
             Ok(room) => room,
@@ -277,8 +277,8 @@ impl Push<'_> {
     async fn delete(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("a removal names its entity");
         // It may have waited long: the person may have another key by now, or be in another list (law 6).
-        if let Some(owner) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))? {
-            return Ok(Step::Done(self.drop_moot(change, id, &owner)?));
+        if let Some(outcome) = self.drop_moot(change, id)? {
+            return Ok(Step::Done(outcome));
         }
         let Some(at) = mirror.at(self.store, id)? else {
             return Ok(Step::Done(self.confirm_removed(change, id, earlier(change).as_ref())?));

@@ -258,13 +258,15 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Takes a change out of the queue whose entity is another record's by now.
-    pub(super) fn drop_moot(&self, change: &Change, id: RemoteId, owner: &Owner) -> Result<Outcome, Error> {
+    /// Takes a change out of the queue where its entity is another record's by now.
+    pub(super) fn drop_moot(&self, change: &Change, id: RemoteId) -> Result<Option<Outcome>, Error> {
+        let owner = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?;
+        let Some(Owner { job, key }) = owner else { return Ok(None) };
         let mut batch = Batch::default();
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;
-        let Owner { job, key } = owner;
-        Ok(Outcome::Undelivered(format!("id {id} is key {key} of job {job} by now, so nothing is done").into()))
+        let reason = format!("id {id} is key {key} of job {job} by now, so nothing is done");
+        Ok(Some(Outcome::Undelivered(reason.into())))
     }
 
     /// Puts on disk that the entity of a mover is gone, and what was wanted of it: no file of changes says that again. The next plan
