@@ -10,6 +10,7 @@
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
 //! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
 //! Of a job that is not in the configuration all is kept: no run matches its people again, and it may be put back.
+//! Of a job whose key is another one by now, nothing is kept of people who are there: under that key it would be another's.
 //!
 //! Rejected: telling the operator to drop the last files again. Until they do, no one begins or leaves, and each run ends as done.
 
@@ -100,25 +101,30 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let of_changes: BTreeSet<&JobName> =
         config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
     let is_kept_whole = |job: &JobName| of_changes.contains(job) || is_unconfigured(config, job);
+    let keyed_anew = keyed_anew(old, config)?;
+    let is_keyed_anew = |job: &JobName| keyed_anew.contains(&job.root()) && !is_kept_whole(job);
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
-    let mut unsettled = held_for_known(old)?;
+    let mut unsettled = held_for_known(old, is_keyed_anew)?;
     let unplaced = unplaced(old, config)?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
         let is_carried = is_kept_whole(&job) && !is_unknown;
         seen.unknown += u64::from(is_unknown);
         seen.carried += u64::from(is_carried);
-        unsettled.extend((change.wish.action == Action::Update).then_some((job, key)));
+        let is_unsettled = change.wish.action == Action::Update && !is_keyed_anew(&job);
+        unsettled.extend(is_unsettled.then_some((job, key)));
         is_unknown || is_carried
     })?;
     (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
         let is_approved = matches!(decided.verdict, Verdict::Approved(_));
         let is_dropped = is_approved && !is_kept_whole(&job);
         seen.approvals += u64::from(is_dropped);
-        unsettled.extend((!is_approved).then_some((job, key)));
-        !is_dropped
+        // What was answered is who had the key that there was before.
+        let is_void = is_keyed_anew(&job) && decided.question.is_some();
+        unsettled.extend((!is_approved && !is_keyed_anew(&job)).then_some((job, key)));
+        !is_dropped && !is_void
     })?;
     let mut known = BTreeSet::new();
     (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
@@ -148,14 +154,16 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     })?;
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
-    let unconfigured = known.iter().map(|(job, _)| job).filter(|job| is_unconfigured(config, job)).collect();
-    keep_states(old, config, (&undecided, unconfigured), &mut batch)?;
+    let with_known: BTreeSet<&JobName> = known.iter().map(|(job, _)| job).collect();
+    keep_states(old, config, (&undecided, &with_known), &mut batch)?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
     known.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
     let is_of_account = old.meta::<String>(MetaKey::Account)?.is_none_or(|account| account == config.api.base_url);
-    if !is_of_account {
+    if is_of_account {
+        keep_of_service(old, &listed, &mut batch)?;
+    } else {
         batch = Batch::default();
         seen = Rebuilt {
             known: seen.known,
@@ -165,24 +173,33 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
             ..Rebuilt::default()
         };
     }
+    if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
+        batch.put_meta(MetaKey::Runs, &runs);
+    }
+    Ok((batch, seen))
+}
+
+/// Keeps what is known of the service, and of how old this state is.
+fn keep_of_service(
+    old: &OldStore<'_>,
+    listed: &BTreeMap<Target, BTreeSet<RemoteId>>,
+    batch: &mut Batch,
+) -> Result<(), store::Error> {
     // A field that the service shows no more may hold values all the same (law 2).
-    for target in Target::ALL.iter().filter(|_| is_of_account) {
+    for target in Target::ALL {
         if let Some(shown) = old.meta::<Json>(MetaKey::Shown(*target))? {
             batch.put_meta(MetaKey::Shown(*target), &shown);
         }
     }
     // What the next list leaves out is asked for before anyone is made.
-    for (target, ids) in listed.iter().filter(|(_, ids)| is_of_account && !ids.is_empty()) {
+    for (target, ids) in listed.iter().filter(|(_, ids)| !ids.is_empty()) {
         batch.put_meta(MetaKey::Listed(*target), ids);
     }
     // A state that was laid back is no newer for it.
-    if let Some(origin) = old.meta::<Json>(MetaKey::Origin)?.filter(|_| is_of_account) {
+    if let Some(origin) = old.meta::<Json>(MetaKey::Origin)? {
         batch.put_meta(MetaKey::Origin, &origin);
     }
-    if let Some(runs) = old.meta::<u64>(MetaKey::Runs)? {
-        batch.put_meta(MetaKey::Runs, &runs);
-    }
-    Ok((batch, seen))
+    Ok(())
 }
 
 /// Whether a part of a job is of none that the configuration has.
@@ -220,11 +237,24 @@ fn listed_before(old: &OldStore<'_>, config: &Config) -> Result<BTreeMap<Target,
     Ok(listed)
 }
 
+/// The jobs with a part whose key is made of something else than when it ran last.
+fn keyed_anew(old: &OldStore<'_>, config: &Config) -> Result<BTreeSet<JobName>, store::Error> {
+    let mut jobs = BTreeSet::new();
+    for part in config.parts() {
+        let before = old.meta::<JobState>(MetaKey::Job(&part.name))?.unwrap_or_default();
+        jobs.extend(before.has_other_key(part).then(|| part.name.root()));
+    }
+    Ok(jobs)
+}
+
 /// The known people with a change that waits for a decision. Which of those changes are kept depends on who is known.
-fn held_for_known(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
+fn held_for_known(
+    old: &OldStore<'_>,
+    is_keyed_anew: impl Fn(&JobName) -> bool,
+) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
     let mut people = BTreeSet::new();
     old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        let is_of_known = held.action == Some(Action::Update) || held.undo.is_some();
+        let is_of_known = (held.action == Some(Action::Update) && !is_keyed_anew(&job)) || held.undo.is_some();
         people.extend(is_of_known.then_some((job, key)));
         false
     })?;
@@ -242,11 +272,11 @@ fn unplaced<'a>(old: &OldStore<'_>, config: &'a Config) -> Result<BTreeMap<&'a J
 }
 
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
-/// that is held stays held. Those that are `unconfigured` keep all.
+/// that is held stays held, and `with_known` those of which people stay known. Those that are not configured keep all.
 fn keep_states(
     old: &OldStore<'_>,
     config: &Config,
-    (undecided, unconfigured): (&BTreeSet<JobName>, BTreeSet<&JobName>),
+    (undecided, with_known): (&BTreeSet<JobName>, &BTreeSet<&JobName>),
     batch: &mut Batch,
 ) -> Result<(), store::Error> {
     let mut states: BTreeMap<&JobName, JobState> = BTreeMap::new();
@@ -255,7 +285,8 @@ fn keep_states(
     }
     for part in config.parts() {
         let Some(before) = old.meta::<JobState>(MetaKey::Job(&part.name))? else { continue };
-        let JobState { found, mut inbox, copies, copies_read, held_set, mapping, place, protects, unplaced, .. } =
+        let is_found_again = before.has_other_key(part) && !with_known.contains(&part.name);
+        let JobState { found, mut inbox, copies, copies_read, held_set, mapping, key, place, protects, unplaced, .. } =
             before;
         let state = states.entry(&part.name).or_default();
         state.unplaced = unplaced;
@@ -263,6 +294,7 @@ fn keep_states(
         (state.copies, state.copies_read, state.protects, state.held_set) = (copies, copies_read, protects, held_set);
         // What another mapping or place alters is held as before.
         (state.mapping, state.place) = (mapping, place);
+        state.key = if is_found_again { String::new() } else { key };
         state.is_rebuilt = part.mode == Mode::Full;
         if part.inbox.is_none() {
             continue;
@@ -273,7 +305,7 @@ fn keep_states(
         }
         (state.found, state.inbox) = (found, inbox);
     }
-    for job in unconfigured {
+    for job in with_known.iter().copied().filter(|job| is_unconfigured(config, job)) {
         states.extend(old.meta::<JobState>(MetaKey::Job(job))?.map(|state| (job, state)));
     }
     states.iter().for_each(|(job, state)| state.put(batch, job));

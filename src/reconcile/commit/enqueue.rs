@@ -116,7 +116,11 @@ impl Commit<'_> {
     fn save_leavers(&self) -> Result<(), Error> {
         let mut batch = Batch::default();
         for (key, known) in &self.plan.updates.waiting {
-            known.put(&mut batch, &self.job.name, key);
+            // What another record has by now is no more that one's, which was dropped.
+            let owner = Owner::besides(self.store, self.job.mapping.target, known.id, (&self.job.name, key))?;
+            if owner.is_none() || known.borrowed {
+                known.put(&mut batch, &self.job.name, key);
+            }
         }
         for (key, id) in &self.plan.updates.forgotten {
             SyncedRecord::remove(&mut batch, &self.job.name, key);
@@ -316,9 +320,11 @@ impl Commit<'_> {
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
             if updates.mapping_settled {
                 state.mapping.clone_from(&updates.mapping);
-                state.key.clone_from(&job.mapping.key);
             } else if state.mapping.is_empty() {
                 state.mapping = UNMAPPED.to_owned();
+            }
+            if updates.key_settled {
+                state.key.clone_from(&job.mapping.key);
             }
             state.is_rebuilt = false;
             state.unplaced.clone_from(&updates.unplaced);

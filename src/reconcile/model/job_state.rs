@@ -14,6 +14,7 @@ use super::inbox_state::InboxState;
 use super::missing_people::Missing;
 use super::reason::Reason;
 use super::replicas::Replicas;
+use crate::config::Job;
 use crate::history::Audit;
 use crate::plan::ProtectedPerson;
 use crate::record::{JobName, Key, Rejected, Target};
@@ -182,6 +183,11 @@ impl JobState {
     /// Reads it; a job that never ran has an empty one.
     pub fn load(store: &Store, job: &JobName) -> Result<Self, store::Error> {
         Ok(store.meta(MetaKey::Job(job))?.unwrap_or_default())
+    }
+
+    /// Whether its keys were made of something else than those of `job`.
+    pub(crate) fn has_other_key(&self, job: &Job) -> bool {
+        !self.key.is_empty() && self.key != job.mapping.key
     }
 
     /// What earlier runs made of the inbox `dir`.

@@ -414,8 +414,8 @@ impl<'a> Inputs<'a> {
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
         let reads_anew = self.reads_anew();
-        let Judgement { guarded: changes, in_force, updated, mapping_settled, copies: (copies, overtaken), notes } =
-            judgement;
+        let Judgement { guarded: changes, in_force, updated, mapping_settled, key_settled, copies, notes } = judgement;
+        let (copies, overtaken) = copies;
         let Leaving { leavers, transfers, limit, missing, base, place, .. } = leaving;
         let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
         let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
@@ -429,11 +429,10 @@ impl<'a> Inputs<'a> {
         let there = self.there(!attendance.sees_all)?;
         let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
         let of_state = self.notes_of_state(&protected, &overtaken)?;
-        let of_rows = notes_of_rows(&classified);
         let void = self.void_takeovers()?;
         let on_both_sides = self.on_both_sides()?;
-        let of_new = notes::both_sides_notes(&on_both_sides).into_iter().chain(self.second_organizations(&changes)?);
-        let of_new: Vec<String> = of_new.collect();
+        let of_rows = notes_of_rows(&classified).into_iter().chain(notes::both_sides_notes(&on_both_sides));
+        let of_rows: Vec<String> = of_rows.chain(self.second_organizations(&changes)?).collect();
         let to_mend = self.to_mend(&classified);
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
@@ -443,7 +442,7 @@ impl<'a> Inputs<'a> {
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);
-        let notes = notes.chain(of_rows).chain(of_state).chain(of_new).collect();
+        let notes = notes.chain(of_state).chain(of_rows).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
         let results = PartResults { found: classified.found, gone, stated, misnamed, claimed, handed_over, doubts };
@@ -469,6 +468,7 @@ impl<'a> Inputs<'a> {
             unfinished,
             updates: StateUpdates {
                 mapping_settled,
+                key_settled,
                 place,
                 copies: Some(copies),
                 copies_read: reads_anew.then_some(copies),

@@ -35,7 +35,9 @@ const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what
      groups, base, filter) changed since its last run";
 /// What a run says besides whose keys are made of something else.
 const KEY_CHANGED: &str = "the job's key changed since its last run: who has a key that was another person's before is compared with that \
-                           person, and is not to be approved then; `rosterd rebuild` has everyone found by match_on again";
+                           person, and is not to be approved then";
+/// What helps, where a list of everyone is read.
+const FIND_AGAIN: &str = "; `rosterd rebuild` has everyone found by match_on again";
 /// What a run says that holds who is missing from another place.
 const PLACE_CHANGED: &str =
     "the job reads another file, folder or group than before, and who is missing since then waits for a decision";
@@ -70,6 +72,7 @@ pub(super) struct Judgement {
     /// People that the part would change and that no person decided on.
     pub(super) updated: BTreeSet<Key>,
     pub(super) mapping_settled: bool,
+    pub(super) key_settled: bool,
     /// How many copies of the state were laid back so far, and for the last one the people for which the service held something newer.
     pub(super) copies: (u64, BTreeMap<Key, SyncedRecord>),
     pub(super) notes: Vec<String>,
@@ -102,11 +105,12 @@ impl Inputs<'_> {
             leaving.place = Some(UNSETTLED.to_owned());
         }
         let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
-        let (mapping_settled, copies) = (true, <_>::default());
-        let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, copies, notes };
+        let (mapping_settled, key_settled, copies) = (true, true, <_>::default());
+        let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, key_settled, copies, notes };
         self.suspect(&mut judgement, &leaving.leavers)?;
+        judgement.guarded.held.splice(0..0, undecided.held);
+        self.settle_key(&mut judgement)?;
         let guarded = &mut judgement.guarded;
-        guarded.held.splice(0..0, undecided.held);
         // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
         // the same then.
         let undone = &classified.undone;
@@ -236,8 +240,6 @@ impl Inputs<'_> {
             held::hold_all(guarded, &HoldReason::MappingChanged { people: altered });
             *mapping_settled = altered == 0 && self.says_who_leaves();
             notes.push(MAPPING_CHANGED.to_owned());
-            let has_other_key = !self.state.key.is_empty() && self.state.key != job.mapping.key;
-            notes.extend(has_other_key.then(|| KEY_CHANGED.to_owned()));
         }
         let found = self.rows.copies;
         let comparison =
@@ -261,6 +263,17 @@ impl Inputs<'_> {
             // What is held says why.
             let is_silent = guarded.held.is_empty() && job.name == job.name.root();
             notes.extend(is_silent.then(|| doubt.to_string()));
+        }
+        Ok(())
+    }
+
+    /// Says so where keys are made of something else than before, for as long as it is asked whose they are.
+    fn settle_key(&self, judgement: &mut Judgement) -> Result<(), Error> {
+        let asks = judgement.guarded.held.iter().any(|held| held.reason.doubts_its_key());
+        judgement.key_settled = judgement.mapping_settled && !asks;
+        if self.state.has_other_key(self.job()) && (asks || self.has_other_mapping()?) {
+            let hint = if self.job().mode == Mode::Full { FIND_AGAIN } else { "" };
+            judgement.notes.push(format!("{KEY_CHANGED}{hint}"));
         }
         Ok(())
     }

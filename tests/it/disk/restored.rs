@@ -11,6 +11,7 @@ use crate::inbox::{Inbox, inbox_of};
 use crate::support::config::OfAFolder;
 use crate::support::{Config, HEADER, World, people, row};
 
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 const DAY: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"24h\"\n";
 
 fn clock() -> Clock {
@@ -160,4 +161,22 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_a_day_that_a_file_of_changes_nam
     assert_eq!(counts("d.csv", &first[2..]), (0, 0, 1, 1), "whose row says it again leaves");
     assert_eq!(counts("e.csv", &[dated(2, "Clerk", "2028-03-05")]), (0, 0, 0, 0));
     assert_eq!(world.staff().len(), 2);
+}
+
+#[test]
+fn law_6_fault_16_in_a_state_that_was_laid_back_who_got_another_key_since_then_has_one() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 12);
+    let (old, aside) = (people(1..13), aside(&world));
+    let new = old.replace("P00002", "P00222");
+    world.sync_of(&new).expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    restore(&world, &aside);
+    assert_eq!(world.sync().writes(), (0, 0, 0), "they are found by what the service has");
+    assert_eq!(world.run(&["status", "--json"]).job()["known"], 12);
+    // Their old number is given back.
+    for _ in 0..2 {
+        assert_eq!(world.sync_of(&old).writes().2, 0);
+        assert_eq!(world.staff().len(), 12);
+    }
 }

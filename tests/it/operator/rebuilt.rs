@@ -6,7 +6,7 @@ use rosterd::sandbox::Options;
 
 use crate::contractors::jobs;
 use crate::support::config::OfAFolder;
-use crate::support::{Config, World, people, row};
+use crate::support::{Config, HEADER, World, people, row};
 
 const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
@@ -426,5 +426,32 @@ fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
         // So they leave like anyone else.
         world.csv(other(2..3).replace(&row(1, "Clerk"), ""));
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "{on_drift}");
+    }
+}
+
+#[test]
+fn law_6_who_is_asked_about_under_a_key_that_was_another_s_is_found_again_after_a_rebuild() {
+    let header = format!("{},Alt\n", HEADER.trim_end());
+    let alt = |number: usize| format!("{},P{:05}\n", row(number, "Clerk").trim_end(), [0, 2, 1].get(number).unwrap_or(&number));
+    let file = (1..13).fold(header, |file, number| file + &alt(number));
+    for rejects in [false, true] {
+        let mut world = World::synced(Config::default(), 12);
+        let before = world.staff();
+        world.reconfigure(|config| Config { job: config.job.replace("{{ employee_no }}", "{{ alt }}"), ..config });
+        world.csv(&file);
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert!(ran.reason().contains("the job's key changed"), "{ran:?}");
+        }
+        if rejects {
+            world.run(&["reject", "staff"]).expect(0);
+            world.sync().expect(4);
+        }
+        world.run(&["rebuild"]).expect(0);
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert!(!ran.reason().contains("the job's key changed"), "{ran:?}");
+        }
+        assert_eq!((world.staff(), world.run(&["status", "--json"]).job()["known"].as_u64()), (before, Some(12)));
     }
 }
