@@ -22,7 +22,7 @@ use jiff::SignedDuration;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::correlator::{CorrelationContext, Correlator, RowPresence};
-use crate::plan::{Correlation, HoldReason, LeaverAction, Unclear};
+use crate::plan::{Correlation, Decided, HoldReason, LeaverAction, Unclear};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
@@ -88,7 +88,10 @@ impl SameName {
         if !state.mapping.is_empty() && !state.is_rebuilt {
             let is_asked = |held: &PendingApproval| held.reason.is_stranger();
             let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
-            namesakes.asked = Some(asked.collect());
+            // Who was rejected as new is asked about again once the row is another one.
+            let is_rejected = |decided: &Decided| decided.question.as_ref().is_some_and(HoldReason::is_stranger);
+            let rejected = decisions.iter().filter(|(_, decided)| is_rejected(decided)).map(|(key, _)| key.clone());
+            namesakes.asked = Some(asked.chain(rejected).collect());
         }
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
             context.mirror.each(context.store, |entity| {

@@ -432,7 +432,9 @@ fn law_9_a_rejected_update_stays_rejected_whatever_the_job_does_with_edits() {
 #[test]
 fn law_6_who_is_asked_about_under_a_key_that_was_another_s_is_found_again_after_a_rebuild() {
     let header = format!("{},Alt\n", HEADER.trim_end());
-    let alt = |number: usize| format!("{},P{:05}\n", row(number, "Clerk").trim_end(), [0, 2, 1].get(number).unwrap_or(&number));
+    let alt = |number: usize| {
+        format!("{},P{:05}\n", row(number, "Clerk").trim_end(), [0, 2, 1].get(number).unwrap_or(&number))
+    };
     let file = (1..13).fold(header, |file, number| file + &alt(number));
     for rejects in [false, true] {
         let mut world = World::synced(Config::default(), 12);
@@ -454,4 +456,20 @@ fn law_6_who_is_asked_about_under_a_key_that_was_another_s_is_found_again_after_
         }
         assert_eq!((world.staff(), world.run(&["status", "--json"]).job()["known"].as_u64()), (before, Some(12)));
     }
+}
+
+#[test]
+fn law_3_who_was_rejected_as_new_is_asked_about_again_once_the_row_is_another_one() {
+    let world = World::synced(Config::default(), 5);
+    let renumbered = |title: &str| people(1..5) + &format!("P55555,Person 5,new5@example.com,{title}\n");
+    world.run(&["rebuild"]).expect(0);
+    world.sync_of(renumbered("Clerk")).expect(4);
+    world.run(&["reject", "staff", "P55555"]).expect(0);
+    world.sync();
+    for title in ["Boss", "Cook"] {
+        let ran = world.sync_of(renumbered(title)).expect(4);
+        assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 5), "{ran:?}");
+    }
+    world.run(&["approve", "staff", "P55555"]).expect(0);
+    assert_eq!(world.sync().writes(), (1, 0, 0));
 }
