@@ -13,7 +13,8 @@ use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::restored_state;
-use crate::record::{JobName, Key, Target};
+use crate::record::{Action, JobName, Key, RemoteId, Target};
+use crate::snapshot::Owner;
 use crate::store::{self, Batch, Store};
 
 /// What is decided on: held changes of a job, as a person saw them.
@@ -126,6 +127,16 @@ pub enum DecisionError {
         /// The key.
         key: Key,
     },
+    /// Another record has the entity by now that this one would become, or was approved to become it (law 6).
+    #[error("keys {key} and {other} would both be the entry with id {id}")]
+    Claimed {
+        /// The key.
+        key: Key,
+        /// The other one.
+        other: Key,
+        /// The entity.
+        id: RemoteId,
+    },
     /// There is nothing to decide but something to mend.
     #[error("key {key} can't be decided on: {reason}")]
     Mend {
@@ -208,6 +219,9 @@ fn decide(
             _ => return Err(DecisionError::Ambiguous { key: key.clone(), parts }),
         }
     }
+    for (part, waiting) in chosen.iter().filter(|_| !is_rejection) {
+        expect_one_each(store, part, waiting)?;
+    }
     // Before any decision: no run may see one and not that others are left open, in whichever part, whatever ends this process.
     store.commit(left_open)?;
     // What one command decided has one time, by which it is shown as one.
@@ -217,6 +231,27 @@ fn decide(
         decided.extend(decide_part(store, at, part, waiting, verdict)?);
     }
     Ok(decided)
+}
+
+/// Fails where a change would take an entity that another record has taken since it was held, or was approved to take (law 6).
+fn expect_one_each(store: &Store, part: &Job, chosen: &BTreeMap<Key, PendingApproval>) -> Result<(), DecisionError> {
+    let mut taken = BTreeMap::new();
+    queue::DECISIONS.each(store, &part.name, |key, decided| {
+        let is_answer = decided.is_answer && matches!(decided.verdict, Verdict::Approved(_));
+        taken.extend(decided.id.filter(|_| is_answer).map(|id| (id, key)));
+    })?;
+    for (key, change) in chosen.iter().filter(|(_, change)| change.action == Some(Action::Update)) {
+        let Some(id) = change.change.as_ref().and_then(|wish| wish.id).filter(|_| change.undo.is_none()) else {
+            continue;
+        };
+        let owner = Owner::besides(store, part.mapping.target, id, (&part.name, key))?;
+        let owner = owner.filter(|owner| change.from.as_ref() != Some(owner)).map(|owner| owner.key);
+        let approved = if change.reason.is_question() { taken.insert(id, key.clone()) } else { None };
+        if let Some(other) = owner.or(approved).filter(|other| other != key) {
+            return Err(DecisionError::Claimed { key: key.clone(), other, id });
+        }
+    }
+    Ok(())
 }
 
 /// Writes a decision down, which counts only after that.
@@ -358,6 +393,7 @@ fn decide_part(
                 approved: true,
                 marks: change.marks.clone(),
                 undo: change.undo.clone(),
+                from: change.from.clone(),
                 failures: 0,
                 state: State::Waiting,
             };

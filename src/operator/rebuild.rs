@@ -286,8 +286,9 @@ fn keep_states(
     for part in config.parts() {
         let Some(before) = old.meta::<JobState>(MetaKey::Job(&part.name))? else { continue };
         let is_found_again = before.has_other_key(part) && !with_known.contains(&part.name);
-        let JobState { found, mut inbox, copies, copies_read, held_set, mapping, key, place, protects, unplaced, .. } =
-            before;
+        let JobState {
+            found, mut inbox, copies, copies_read, held_set, mapping, key, place, protects, unplaced, ..
+        } = before;
         let state = states.entry(&part.name).or_default();
         state.unplaced = unplaced;
         // No set that is approved by its number is another one by then.

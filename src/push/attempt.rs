@@ -127,10 +127,7 @@ impl Push<'_> {
 
     async fn update(&self, mirror: &Mirror, change: &mut Change, breaker: &CircuitBreaker<'_>) -> Result<Step, Error> {
         let id = change.wish.id.expect("an update names its entity");
-        // What takes back a run may have waited until another record has the person.
-        if change.undo.is_some()
-            && let Some(outcome) = self.drop_moot(change, id)?
-        {
+        if let Some(outcome) = self.drop_moot(change, id)? {
             return Ok(Step::Done(outcome));
         }
         let mut room = match self.presence.room(id, || breaker.stopped(self.witness)).await {

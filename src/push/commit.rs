@@ -258,10 +258,12 @@ impl Push<'_> {
         Ok(Outcome::Confirmed)
     }
 
-    /// Takes a change out of the queue where its entity is another record's by now.
+    /// Takes a change out of the queue where its entity is another record's by now than when it was planned (law 6).
     pub(super) fn drop_moot(&self, change: &Change, id: RemoteId) -> Result<Option<Outcome>, Error> {
         let owner = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?;
-        let Some(Owner { job, key }) = owner else { return Ok(None) };
+        let Some(Owner { job, key }) = owner.filter(|owner| change.from.as_ref() != Some(owner)) else {
+            return Ok(None);
+        };
         let mut batch = Batch::default();
         queue::remove(&mut batch, &change.job, &change.key);
         self.store.commit(batch)?;

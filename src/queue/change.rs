@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use super::holdings::Holdings;
 use super::undo::Undo;
 use crate::record::{Action, DesiredState, Entity, JobName, Key, RowMetadata, Target, is_default};
+use crate::snapshot::Owner;
+use crate::store::{self, Store};
 
 /// How far a change is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +61,9 @@ pub struct Change {
     /// What it takes back, where it does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
+    /// The record that had its entity when it was planned, where that was another one: it takes the entity from no one else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Owner>,
     /// In how many runs it could not be delivered for a reason of its own.
     #[serde(default, skip_serializing_if = "is_default")]
     pub failures: u32,
@@ -67,6 +72,13 @@ pub struct Change {
 }
 
 impl Change {
+    /// The same, with the record that has its entity now.
+    pub fn planned(self, store: &Store) -> Result<Self, store::Error> {
+        let id = self.wish.id.filter(|_| self.wish.action == Action::Update);
+        let owner = id.map(|id| Owner::besides(store, self.target, id, (&self.job, &self.key))).transpose()?;
+        Ok(Self { from: owner.flatten(), ..self })
+    }
+
     /// The mark of the photo that it sets, where it sets nothing else.
     pub fn only_photo(&self) -> Option<&str> {
         let wish = &self.wish;

@@ -120,6 +120,7 @@ mod tests {
             approved: false,
             marks: RowMetadata::default(),
             undo: None,
+            from: None,
             failures: 0,
             state: State::Waiting,
         }

@@ -72,6 +72,11 @@ pub(super) fn refused(error: DecisionError) -> Failure {
             let hint = format!("write the part before the key, in quotes: '{} {key}'", parts[0]);
             Failure::failed(error).hint(sanitize(&hint))
         }
+        DecisionError::Claimed { .. } => {
+            let hint = "reject the one that is someone else, by its key, and approve the other one; what was rejected may then be \
+                        approved as a new record";
+            Failure::failed(error).hint(hint)
+        }
         DecisionError::NotHeld { ref memberships, .. } if !memberships.is_empty() => {
             let named = some_of(memberships.iter().map(|key| format!("'{}'", sanitize(key.as_str()))), NAMED_MAX);
             Failure::failed(error).hint(format!("of this person memberships are held, by keys of their own: {named}"))

@@ -160,7 +160,7 @@ impl Application<'_> {
 /// Puts changes on disk that are to be sent, with what is in `batch`; what is held, parked or queued besides stays as it is.
 fn enqueue(context: &Context<'_>, run: &PartRun<'_>, go: &[Outline], mut batch: Batch) -> Result<Vec<Ticket>, Error> {
     let (store, plan) = (context.store, &run.plan);
-    let opened = |change: &Outline| Ok(queued(run.part, plan.spill.change(change)?));
+    let opened = |change: &Outline| Ok(queued(run.part, plan.spill.change(change)?).planned(store)?);
     let changes = go.iter().map(opened).collect::<Result<Vec<_>, Error>>()?;
     changes.iter().for_each(|change| queue::put(&mut batch, change));
     let mut state = JobState::load(store, &run.part.name)?;

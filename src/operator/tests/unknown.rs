@@ -4,7 +4,7 @@ use super::*;
 use crate::queue::{self, Holdings, State};
 use crate::reconcile::commit::enqueue::left_unknown;
 use crate::record::{DesiredState, Entity, RemoteId, RowMetadata, Target, Values};
-use crate::snapshot::SyncedRecord;
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
 
 /// A new record with the email of a known person, once a person said that they are two.
@@ -49,6 +49,7 @@ fn sent(id: i64, created: &str, before: &[(&str, &str)], wanted: &[(&str, &str)]
         approved: false,
         marks: RowMetadata::default(),
         undo: None,
+        from: None,
         failures: 0,
         state: State::Sent { attempts: 1, before: Some(Box::new(before)), held: Holdings::default() },
     }
@@ -117,5 +118,27 @@ async fn law_3_what_is_looked_up_before_anything_is_planned() {
         bench.store.commit(batch).unwrap();
         let unknown = left_unknown(&bench.store, &bench.config.jobs[0]).unwrap();
         assert_eq!(unknown.len(), usize::from(is_unknown), "{mode} {action:?} {state:?}");
+    }
+}
+
+#[tokio::test]
+async fn law_6_an_update_takes_an_entity_only_from_the_record_that_had_it_when_it_was_planned() {
+    let owner = |number| Some(Owner { job: JobName::new("staff").unwrap(), key: key(number) });
+    for (from, puts) in [(None, 0), (owner(2), 0), (owner(1), 1)] {
+        let rig = Rig::new(&staff("", "").replace("[job.map]", "mode = \"changes\"\n[job.map]")).await;
+        rig.sync_of(&people(0..3)).await;
+        {
+            let bench = rig.bench();
+            let wanted = sent(rig.id(1), "", &[], &[("title", "Boss")]);
+            let change = Change { key: key(7), approved: true, from: from.clone(), state: State::Waiting, ..wanted };
+            let mut batch = Batch::default();
+            queue::put(&mut batch, &change);
+            bench.store.commit(batch).unwrap();
+        }
+        for _ in 0..2 {
+            rig.sync_of(&people(0..1)).await;
+            let title = if puts == 1 { "Boss" } else { "Clerk" };
+            assert_eq!((rig.count("staff.update"), rig.title(1).as_str()), (puts, title), "{from:?}");
+        }
     }
 }

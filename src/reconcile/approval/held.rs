@@ -13,7 +13,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::KeptRecord;
 use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata};
-use crate::snapshot::SyncedRecord;
+use crate::snapshot::{Owner, SyncedRecord};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
 
@@ -36,6 +36,9 @@ pub struct PendingApproval {
     /// What it takes back, where it does: such a change waits until it is decided on, whatever the source wants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub undo: Option<Undo>,
+    /// The record that had its entity when it was held, where that was another one: it takes the entity from no one else.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<Owner>,
     /// Why it waits.
     pub reason: HoldReason,
     /// The person whose update it is a part of: a decision on one part is a decision on all.
@@ -240,7 +243,7 @@ pub(crate) fn replace(
     for held in now.values() {
         let mut batch = Batch::default();
         let doubt = doubts.get(&held.key).copied();
-        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(held, (prepared, mode), doubt)?);
+        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(store, held, (prepared, mode), doubt)?);
         bulk.add(batch)?;
     }
     bulk.commit()?;
@@ -262,7 +265,7 @@ pub(crate) fn replace_some(
     }
     for held in &prepared.held {
         let doubt = HELD.get(store, job, &held.key)?.and_then(|held| held.doubt);
-        add(batch, job, &held.key, &PendingApproval::of(held, (prepared, mode), doubt)?, state);
+        add(batch, job, &held.key, &PendingApproval::of(store, held, (prepared, mode), doubt)?, state);
     }
     Ok(())
 }
@@ -317,25 +320,28 @@ impl KeptRecord {
 impl PendingApproval {
     /// What is held; `doubt` is the entity that it may be, as an earlier run found.
     fn of(
+        store: &Store,
         held: &Held<Outline>,
         (prepared, mode): (&JobPlan, Mode),
         doubt: Option<RemoteId>,
-    ) -> Result<Self, spool::Error> {
+    ) -> Result<Self, Error> {
         let change = held.change.as_ref().map(|change| prepared.spill.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
         let seen = id.zip(prepared.updates.remote.get(&held.key)).map(|(id, remote)| remote_digest::seen(id, *remote));
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
+        let from = id.map(|id| Owner::besides(store, prepared.target, id, (&prepared.job, &held.key))).transpose()?;
         // Where a rejection makes it a new person, it may be another.
         let doubt = id.filter(|_| held.other.is_some()).or(doubt);
         let other =
-            held.other.as_ref().map(|other| Self::of(other, (prepared, mode), doubt)).transpose()?.map(Box::new);
+            held.other.as_ref().map(|other| Self::of(store, other, (prepared, mode), doubt)).transpose()?.map(Box::new);
         // Each run works out again what a file of changes said once. The job that has the entity of a record asks who that is
         // before it lets go.
         let is_undecided = change.is_some() || held.reason.doubts_its_row() || !held.reason.is_found_again();
         let is_said_once = mode == Mode::Changes && is_undecided;
         let is_kept = is_said_once || (change.is_none() && matches!(held.reason, HoldReason::Taken { .. }));
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
-        Ok(Self { seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
+        let from = from.flatten();
+        Ok(Self { from, seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
     }
 
     /// The entity of which it takes back what a run did; none where it does not.
@@ -345,7 +351,7 @@ impl PendingApproval {
 
     /// What was approved and is to be looked at again, as it is queued.
     pub(crate) fn again(change: queue::Change, reason: HoldReason, seen: Option<RemoteDigest>) -> Self {
-        let queue::Change { wish, marks, .. } = change;
+        let queue::Change { wish, marks, from, .. } = change;
         let (action, digest) = (Some(wish.action), wish.digest());
         Self {
             action,
@@ -353,6 +359,7 @@ impl PendingApproval {
             change: Some(wish),
             marks,
             undo: None,
+            from,
             reason,
             part_of: None,
             seen,
@@ -371,6 +378,7 @@ impl PendingApproval {
             change,
             marks: marks.unwrap_or_default(),
             undo,
+            from: None,
             reason: reason.clone(),
             part_of: None,
             seen: None,

@@ -254,7 +254,8 @@ impl Commit<'_> {
         bulk.add(earlier.first)?;
         let put = |change: &Outline| {
             let failures = earlier.failures.get(&change.key).copied().unwrap_or_default();
-            let change = Change { failures, ..queued(self.job, self.plan.spill.change(change)?) };
+            let change = queued(self.job, self.plan.spill.change(change)?).planned(self.store)?;
+            let change = Change { failures, ..change };
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);
@@ -524,6 +525,7 @@ pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {
         approved: change.approved,
         marks: change.marks,
         undo: None,
+        from: None,
         failures: 0,
         state: State::Waiting,
     }

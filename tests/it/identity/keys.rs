@@ -5,6 +5,7 @@ use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 use serde_json::json;
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, HEADER, World, people, row};
 
 const BY_EMAIL: &str = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n";
@@ -39,6 +40,43 @@ fn law_6_a_new_staff_number_is_held_where_only_the_email_matches() {
     assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
     assert!(is_there(&world, &id) && world.keys().contains(&"P99999".to_owned()));
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+}
+
+/// The file in which the last of five people has another number, and a newcomer has their name.
+fn with_a_namesake() -> String {
+    people(0..4) + "P99999,Person 4,person4@example.com,Clerk\nP88888,Person 4,other@example.com,Clerk\n"
+}
+
+#[test]
+fn law_6_one_person_is_not_approved_to_be_two_records() {
+    for of_inbox in [false, true] {
+        let world = World::of(deleting(BY_EMAIL));
+        let world = if of_inbox { inbox_of(world) } else { world };
+        let put = |name: &str, text: String| if of_inbox { Inbox(&world).drop(name, text) } else { world.csv(text) };
+        put("1.csv", people(0..5));
+        world.sync().expect(0);
+        let id = world.held_as(4).unwrap()["id"].clone();
+        put("2.csv", with_a_namesake());
+        assert_eq!(world.sync().expect(4).job()["held"], 2);
+        let approve = |keys: &[&str]| world.run(&[&["approve", "staff"], keys].concat());
+        let both = approve(&[]).expect(1);
+        assert!(both.err.contains("P99999") && both.err.contains("P88888"), "{both:?}");
+        approve(&["P99999"]).expect(0);
+        approve(&["P88888"]).expect(1);
+        assert_eq!(world.sync().writes(), (0, 1, 0));
+        let person = world.staff().into_iter().find(|person| person["id"] == id).unwrap();
+        assert_eq!(
+            (person["employee_id"].as_str(), person["email"].as_str()),
+            (Some("P99999"), Some("person4@example.com"))
+        );
+        if of_inbox {
+            // What was asked before they got their number is no question any more.
+            approve(&["P88888"]).expect(1);
+            world.run(&["reject", "staff", "P88888"]).expect(0);
+        }
+        assert_eq!(world.sync().expect(0).writes(), (1, 0, 0), "{of_inbox}");
+        assert_eq!((world.staff().len(), world.sync().expect(0).writes()), (6, (0, 0, 0)));
+    }
 }
 
 #[test]
