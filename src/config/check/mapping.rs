@@ -45,6 +45,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         Some("entra") if !table.has("key") => Some(entra::KEY),
         _ => key(table, target),
     };
+    doubt_key(job, target, key);
     let on_bad_value = table.choice("on_bad_value", ON_BAD_VALUE);
     let all_known = job.map.keys().all(|name| target.field(name).is_some());
     let given = |key: &str| table.unless_empty(key).map(str::to_owned);
@@ -109,6 +110,18 @@ fn key<'a>(job: &Section<'a>, target: Target) -> Option<&'a str> {
         return job.wrong("key", "is the same text for every row", Some(hint));
     }
     Some(template)
+}
+
+/// Warns of a key that people do not have for ever: who gets the email of a former colleague would be taken for them.
+fn doubt_key(job: &JobSection<'_>, target: Target, key: Option<&str>) {
+    let is_key =
+        |field: &&&str| job.map.get(**field).is_some_and(|template| Some(template.trim()) == key.map(str::trim));
+    if let Some(field) = Target::IDENTITY.iter().find(is_key).filter(|_| target.has_presence()) {
+        let message =
+            format!("is the {field}: it changes, and who gets that of another person would be taken for them");
+        let hint = "name a number that stays with its person, such as \"{{ employee_no }}\"";
+        job.table.warning("key", message, Some(hint));
+    }
 }
 
 /// Whether a template gives the same text for every row.

@@ -192,12 +192,18 @@ fn what_is_unusual_is_a_warning() {
             "config.toml:17: job.map.globalroaming: without globalroaming_locations, people who roam can't be updated; \
              the service does not tell where they roam; map both or neither",
         ),
+        (
+            "job.key",
+            "config.toml:9: job.key: is the name: it changes, and who gets that of another person would be taken for them; \
+             name a number that stays with its person, such as \"{{ employee_no }}\"",
+        ),
     ] {
         let text = match line {
             "api.requests_per_minute" => {
                 format!("{}{JOB}", API.replace("auth_url", "requests_per_minute = 101\nauth_url"))
             }
             "api.base_url" => format!("{}{JOB}", API.replace("/v1", "")),
+            "job.key" => format!("{API}{JOB}").replace("{{ no }}", "{{ name }}"),
             _ => format!("{API}{JOB}globalroaming = \"{{{{ roams }}}}\"\n")
                 .replace("name = \"{{ name }}\"\n", "name = \"{{ name }}\"\n\n"),
         };
