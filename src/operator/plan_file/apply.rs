@@ -91,9 +91,11 @@ impl Application<'_> {
         let next = peek::peek(whole, Some(context.store), context.clock)?;
         let Some(whole) = next.job() else {
             let skip = |key: &Key, action| Skipped { key: key.clone(), action, reason: next.describe() };
-            let skipped = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
+            let skipped: Vec<Skipped> = planned.changes.iter().map(|one| skip(&one.key, one.action)).collect();
             let mut report = Report::idle(job.name.clone());
-            report.leave(next.describe());
+            if !skipped.is_empty() {
+                report.leave(next.describe());
+            }
             return Ok(Applied { report, skipped });
         };
         let kept = read_once(context, whole)?;

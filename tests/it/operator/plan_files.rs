@@ -5,6 +5,7 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use serde_json::{Value, json};
 
+use crate::inbox::{Inbox, inbox_of};
 use crate::support::{Config, Ran, World, people, row};
 
 fn config() -> Config {
@@ -252,4 +253,13 @@ fn a_plan_is_written_over_no_other_file() {
     for _ in 0..2 {
         world.run(&["plan", "--out", out]).expect(0);
     }
+}
+
+#[test]
+fn a_plan_without_a_change_is_done_where_no_file_waits() {
+    let world = inbox_of(World::default());
+    Inbox(&world).drop("staff.csv", people(1..5));
+    world.sync().expect(0);
+    plan(&world, &[]);
+    assert_eq!(apply(&world).expect(0).job()["status"], "done");
 }
