@@ -20,6 +20,10 @@ use crate::record::{Action, Entity, FieldKind, RemoteId, Target, Value, Values};
 use crate::snapshot::Owner;
 use crate::store;
 
+/// In so many runs a create is tried that the service refuses while someone's removal may not be through. Then it is parked: where people
+/// are removed often, its file would hold up those behind it for ever (law 8).
+const TRIES_MAX: u32 = 10;
+
 /// What became of creates of unknown fate.
 #[derive(Default)]
 pub(super) struct Looked {
@@ -143,7 +147,7 @@ impl Push<'_> {
                     format!("{words} ({field} fits the {one} with id {id}, whose {other} is another)")
                 }
                 // Who is in the way may be someone whose removal is not through yet (specification, Conventions).
-                LookupResult::Nobody if removal_lasts => {
+                LookupResult::Nobody if removal_lasts && change.failures < TRIES_MAX => {
                     self.fall_back(&mut change)?;
                     let reason = format!("{words}; someone was removed a short while ago, so it is tried again");
                     progress.note(self, change, Outcome::Undelivered(reason.into()));

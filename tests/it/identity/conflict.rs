@@ -2,7 +2,10 @@
 
 use serde_json::json;
 
-use crate::support::{Config, Ran, World, people};
+use crate::inbox::{Inbox, inbox_of};
+use crate::support::{Config, Ran, World, people, row};
+
+const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
 
 /// A job that matches by employee id only, so that an email can be taken without its knowing. It has two people already:
 /// a first run asks about emails, too.
@@ -213,4 +216,24 @@ fn law_6_a_number_under_a_new_key_is_a_new_email_or_someone_new_as_a_person_says
         );
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
     }
+}
+
+#[test]
+fn law_8_who_is_refused_after_a_removal_holds_up_the_files_behind_for_some_runs_only() {
+    let job = "key = \"{{ employee_no }}\"\nmatch_on = [\"email\"]\n".to_owned();
+    let world = inbox_of(World::of(Config { job, ..Config::rest(LEAVE_AT_ONCE) }));
+    let drop = |name: &str, text: String| Inbox(&world).drop(name, text);
+    drop("1.csv", people(1..6));
+    world.sync().expect(0);
+    drop("2.csv", people(1..5));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    // Someone has that number, and nothing finds them.
+    world.service().put("staff", json!({"name": "Zoe Dunn", "email": "zoe@example.com", "employee_id": "P00077"}));
+    drop("3.csv", people(1..5) + &row(77, "Clerk"));
+    for _ in 0..10 {
+        assert_eq!(world.sync().expect(1).writes(), (0, 0, 0));
+    }
+    drop("4.csv", people(1..5) + &row(77, "Clerk") + &row(9, "New"));
+    let ran = world.sync().expect(3);
+    assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((1, 0, 0), Some(1)), "{ran:?}");
 }
