@@ -10,7 +10,8 @@
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
 //! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
 //! Of a job that is not in the configuration all is kept: no run matches its people again, and it may be put back.
-//! Of a job whose key is another one by now, nothing is kept of people who are there: under that key it would be another's.
+//! Of a job whose key is another one by now, nothing is kept of people who are there: under that key it would be another's. Nor is
+//! anything of those who are asked about, where the state was laid back and the service has something newer of them.
 //!
 //! Rejected: telling the operator to drop the last files again. Until they do, no one begins or leaves, and each run ends as done.
 
@@ -107,6 +108,7 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
     let mut unsettled = held_for_known(old, is_keyed_anew)?;
+    let asked = asked_about(old)?;
     let unplaced = unplaced(old, config)?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
@@ -132,8 +134,9 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         seen.leaving += u64::from(leaves);
         let is_said_once = is_kept_whole(&job);
         let is_unplaced = |members: &BTreeSet<Key>| key.member().is_some_and(|member| members.contains(&member));
-        let is_unsettled =
-            unsettled.contains(&(job.clone(), key.clone())) || unplaced.get(&job).is_some_and(is_unplaced);
+        let one = (job.clone(), key.clone());
+        let is_of_another = record.overtaken && asked.contains(&one);
+        let is_unsettled = (unsettled.contains(&one) && !is_of_another) || unplaced.get(&job).is_some_and(is_unplaced);
         seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
         (leaves || is_said_once || is_unsettled) && known.insert((job, key))
     })?;
@@ -245,6 +248,16 @@ fn keyed_anew(old: &OldStore<'_>, config: &Config) -> Result<BTreeSet<JobName>, 
         jobs.extend(before.has_other_key(part).then(|| part.name.root()));
     }
     Ok(jobs)
+}
+
+/// Those who are asked about: is their row about them?
+fn asked_about(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
+    let mut people = BTreeSet::new();
+    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
+        people.extend(held.reason.doubts_its_key().then_some((job, key)));
+        false
+    })?;
+    Ok(people)
 }
 
 /// The known people with a change that waits for a decision. Which of those changes are kept depends on who is known.

@@ -36,6 +36,8 @@ const MAPPING_CHANGED: &str = "the job's mapping, key, match_on, lookups or what
 /// What a run says besides whose keys are made of something else.
 const KEY_CHANGED: &str = "the job's key changed since its last run: who has a key that was another person's before is compared with that \
                            person, and is not to be approved then";
+/// What a run says besides where the state was laid back.
+const GIVEN_ON: &str = "and the key of someone who is newer at the service may be another person's by now: who is asked about is not to be approved then";
 /// What helps, where a list of everyone is read.
 const FIND_AGAIN: &str = "; `rosterd rebuild` has everyone found by match_on again";
 /// What a run says that holds who is missing from another place.
@@ -110,6 +112,7 @@ impl Inputs<'_> {
         self.suspect(&mut judgement, &leaving.leavers)?;
         judgement.guarded.held.splice(0..0, undecided.held);
         self.settle_key(&mut judgement)?;
+        self.note_laid_back(&mut judgement)?;
         let guarded = &mut judgement.guarded;
         // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
         // the same then.
@@ -274,6 +277,21 @@ impl Inputs<'_> {
         if self.state.has_other_key(self.job()) && (asks || self.has_other_mapping()?) {
             let hint = if self.job().mode == Mode::Full { FIND_AGAIN } else { "" };
             judgement.notes.push(format!("{KEY_CHANGED}{hint}"));
+        }
+        Ok(())
+    }
+
+    /// Says so where the state was laid back and it is asked whose keys are: they may be others' by now, as the service has them.
+    fn note_laid_back(&self, judgement: &mut Judgement) -> Result<(), Error> {
+        let (copies, overtaken) = &judgement.copies;
+        let asked = judgement.guarded.held.iter().filter(|held| *copies > 0 && held.reason.doubts_its_key());
+        let mut is_newer_there = false;
+        for held in asked {
+            let known = || SyncedRecord::get(self.store(), &self.job().name, &held.key);
+            is_newer_there |= overtaken.contains_key(&held.key) || known()?.is_some_and(|known| known.overtaken);
+        }
+        if is_newer_there && self.job().mode == Mode::Full {
+            judgement.notes.push(format!("{}, {GIVEN_ON}{FIND_AGAIN}", restored_state::LAID_BACK));
         }
         Ok(())
     }
