@@ -26,3 +26,4 @@ pub(crate) mod poll;
 pub(crate) mod process;
 pub(crate) mod report_updates;
 pub(crate) mod staleness;
+pub(crate) mod unknown_files;

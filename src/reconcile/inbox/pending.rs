@@ -13,7 +13,7 @@ use jiff::Timestamp;
 use tempfile::TempDir;
 
 use super::cleanup::{has_come_due, is_open, is_sendable};
-use super::staleness;
+use super::{staleness, unknown_files};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
 use crate::reconcile::collect::{fingerprint, rows};
@@ -27,6 +27,7 @@ use crate::reconcile::model::counts::{Counts, Status};
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::inbox_state::Past;
 use crate::reconcile::model::job_state::JobState;
+use crate::reconcile::model::reason::Reason;
 use crate::reconcile::pause;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
@@ -54,7 +55,8 @@ impl PendingWork {
             return Ok(Self::Nothing);
         }
         let state = JobState::load(store, &job.name)?;
-        if let (Mode::Full, Some(kept_copy)) = (job.mode, state.inbox.kept_copy)
+        let is_overtaken = state.inbox.is_overtaken();
+        if let (Mode::Full, Some(kept_copy)) = (job.mode, state.inbox.kept_copy.filter(|_| !is_overtaken))
             && let Some(path) = Staging::of(store.home(), &job.name)
                 .kept_copy(scratch)
                 .map_err(|source| inbox::Error::Copy { name: kept_copy.name.clone(), source })?
@@ -150,6 +152,11 @@ pub(crate) async fn run(
         .drop_copy()
         .unwrap_or_else(|error| tracing::warn!(%error, "the copy of a file could not be removed: {error}"));
     report.is_narrow = narrow.is_narrow();
+    let inbox = JobState::load(context.store, &job.name)?.inbox;
+    report.reasons.extend(unknown_files::note(job, &inbox).map(Reason::from));
+    if inbox.is_overtaken() && report.status == Status::Done {
+        report.status = Status::Held;
+    }
     begun.record(context, job, &report)?;
     Ok(report)
 }
@@ -265,8 +272,8 @@ pub(crate) fn unread_note(context: &Context<'_>, job: &Job) -> Result<Option<Str
 
 /// The last file, where it may count once more.
 fn last_that_counts<'a>(state: &'a JobState, job: &Job) -> Option<&'a Past> {
-    let counts = |past: &&Past| !(job.mode == Mode::Full && past.doubted) && past.is_last(job.mode);
-    state.inbox.past.last().filter(counts)
+    let last = state.inbox.past.last().filter(|_| !state.inbox.is_overtaken());
+    last.filter(|past| past.is_last(job.mode) && (job.mode != Mode::Full || !past.doubted))
 }
 
 /// Whether the last list of everyone is looked at once more since the job makes something else of rows by now. What another mapping

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::merge::merged;
 use super::report_updates::LaterFile;
 use super::staleness::{self, as_before};
-use super::{cleanup, file_report, pending, report_updates};
+use super::{cleanup, file_report, pending, report_updates, unknown_files};
 use crate::config::{Job, Mode};
 use crate::hr_report::{FileNote, HrReport, Verdict};
 use crate::reconcile::approval::held::HELD;
@@ -118,6 +118,7 @@ impl<'a> InboxRun<'a> {
         for name in self.folder.folders()? {
             self.notes.push(format!("{name} is a folder; only files are read, so move what is in it").into());
         }
+        unknown_files::look(self.context, self.job, &self.folder)?;
         if !self.narrow.is_narrow() {
             self.match_last(mirrors).await?;
         }
@@ -366,6 +367,9 @@ impl<'a> InboxRun<'a> {
         let mut state = JobState::load(self.context.store, &self.job.name)?;
         state.inbox.current = None;
         let name = shown(laid.order.filing.in_inbox());
+        if laid.order.filing.shelf == Destination::Processed {
+            state.inbox.note_filed(&laid.order.filing.filed, restored_state::copies(self.context.store)?);
+        }
         if laid.order.filing.shelf == Destination::Failed {
             state.inbox.unused = Some(name.clone());
             // A row that can't be used may have taken back what the file before it says, which that one says again then.

@@ -26,6 +26,15 @@ pub(crate) struct InboxState {
     /// missing from the newer one would be a stranger.
     #[serde(default)]
     pub(crate) unmatched: bool,
+    /// As what the last file was filed that was read; empty where there was none when it was looked for.
+    #[serde(default)]
+    pub(crate) filed: Option<String>,
+    /// For how many copies of the state that were laid back it was looked for files that it does not know.
+    #[serde(default)]
+    pub(crate) copies: u64,
+    /// The last file in `processed/` that the state does not know.
+    #[serde(default)]
+    pub(crate) unknown: Option<String>,
 }
 
 /// A file that is being read.
@@ -106,6 +115,16 @@ impl InboxState {
         self.past.push(past);
         let more = self.past.len().saturating_sub(PAST_MAX);
         self.past.drain(..more);
+    }
+
+    /// Notes as what a file was filed that was read: no older one is missed any more.
+    pub(crate) fn note_filed(&mut self, filed: &str, copies: u64) {
+        (self.filed, self.copies, self.unknown) = (Some(filed.to_owned()), copies, None);
+    }
+
+    /// Whether a newer file was read than the last that is known.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.unknown.is_some() && !self.past.is_empty()
     }
 
     /// Notes that the last file came once more, by a later date in its name, or written later: it is as new as that.

@@ -36,7 +36,7 @@ pub(crate) struct StateUpdates {
     pub(crate) mapping: String,
     /// Whether this mapping is the one to compare the next with: not before what it alters was decided on.
     pub(crate) mapping_settled: bool,
-    /// Whether its key is the one to compare the next with: not before it was decided who those are of whom it asks.
+    /// Whether its key is the one to compare the next with: not before those are decided on who are asked about under it.
     pub(crate) key_settled: bool,
     /// Where the files of the job lie, where that is what to compare the next with.
     pub(crate) place: Option<String>,

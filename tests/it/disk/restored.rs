@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use jiff::SignedDuration;
 use rosterd::clock::Clock;
+use rosterd::reconcile::Status;
 
 use super::damage::{copy, restore};
 use crate::inbox::{Inbox, inbox_of};
@@ -105,7 +106,7 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_by_an_old_file_of_
     restore(&world, &aside);
     for _ in 0..2 {
         let report = world.sync_at(&clock);
-        assert_eq!((report.counts.deleted, report.counts.held), (0, 1), "{report:?}");
+        assert_eq!((report.counts.deleted, report.status), (0, Status::Held), "{report:?}");
         assert!(report.reasons.iter().any(|reason| reason.contains("laid back")), "{report:?}");
     }
     Inbox(&world).drop("c.csv", file("2028-03-05"));
@@ -133,7 +134,7 @@ fn law_1_fault_16_in_a_state_that_was_laid_back_no_one_leaves_because_an_old_fil
     restore(&world, &aside);
     assert_eq!([removed(0), removed(25)], [0, 0], "the old file misses them");
     let report = world.sync_at(&clock);
-    assert_eq!((report.counts.deleted, report.counts.held), (0, 1), "{report:?}");
+    assert_eq!((report.counts.deleted, report.status), (0, Status::Held), "{report:?}");
     assert!(report.reasons.iter().any(|reason| reason.contains("laid back")), "{report:?}");
     Inbox(&world).drop("d.csv", people(1..31));
     assert_eq!((removed(1), removed(48), world.staff().len()), (0, 0, 30));
@@ -178,5 +179,67 @@ fn law_6_fault_16_in_a_state_that_was_laid_back_who_got_another_key_since_then_h
     for _ in 0..2 {
         assert_eq!(world.sync_of(&old).writes().2, 0);
         assert_eq!(world.staff().len(), 12);
+    }
+}
+
+#[test]
+fn law_9_fault_16_in_a_state_that_was_laid_back_an_older_file_counts_no_more_than_a_newer_one() {
+    for rebuilds in [false, true] {
+        let config = Config { source: "settle = \"0s\"\n".to_owned(), ..Config::rest(LEAVE_AT_ONCE) };
+        let world = inbox_of(World::of(config.in_a_folder(OfAFolder::Damage)));
+        Inbox(&world).drop("a.csv", people(1..13));
+        world.sync().expect(0);
+        let aside = aside(&world);
+        let newer = people(1..12).replace(&row(1, "Clerk"), &row(1, "Boss")) + &row(13, "New");
+        Inbox(&world).drop("b.csv", &newer);
+        assert_eq!(world.sync().expect(0).writes(), (1, 1, 1));
+        let (after, writes) = (world.staff(), world.service().writes());
+        restore(&world, &aside);
+        if rebuilds {
+            world.run(&["rebuild"]).expect(0);
+        }
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert!(ran.reason().contains("_b.csv"), "{ran:?}");
+        }
+        assert_eq!((world.staff(), world.service().writes()), (after, writes));
+        Inbox(&world).drop("b.csv", &newer);
+        assert_eq!(world.sync().writes(), (0, 0, 0), "it is what the service has");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
+}
+
+#[test]
+fn a_job_names_the_files_of_its_inbox_that_another_one_has_read() {
+    let mut world = inbox_of(World::of(Config { source: "settle = \"0s\"\n".to_owned(), ..Config::default() }));
+    let said = |world: &World| world.sync().expect(0).reason().contains("_a.csv");
+    assert!(!said(&world), "there is none");
+    Inbox(&world).drop("a.csv", people(1..5));
+    assert!(!said(&world) && !said(&world), "it has read it");
+    world.reconfigure(|config| Config { name: "people".into(), ..config });
+    assert!(said(&world) && said(&world));
+    Inbox(&world).drop("b.csv", people(1..5));
+    assert!(!said(&world) && !said(&world));
+}
+
+#[test]
+fn law_6_fault_16_in_a_state_that_was_laid_back_a_number_that_was_given_on_is_that_of_its_new_owner() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE).in_a_folder(OfAFolder::Damage), 12);
+    let aside = aside(&world);
+    let renumbered = people(1..13).replace("P00002", "P00222");
+    world.sync_of(&renumbered).expect(4);
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert_eq!(world.sync_of(renumbered + "P00002,Ann New,ann@example.com,Clerk\n").expect(0).writes(), (1, 0, 0));
+    let after = world.staff();
+    restore(&world, &aside);
+    for _ in 0..2 {
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.writes(), (0, 0, 0));
+        assert!(ran.reason().contains("`rosterd rebuild`"), "{ran:?}");
+    }
+    world.run(&["rebuild"]).expect(0);
+    for _ in 0..2 {
+        assert_eq!((world.sync().expect(0).writes(), world.staff()), ((0, 0, 0), after.clone()));
     }
 }
