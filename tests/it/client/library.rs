@@ -10,6 +10,11 @@ use crate::support::{Ran, World};
 fn cargo(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO"));
     command.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).env_remove("RUSTFLAGS");
+    // What says which package is tested would have crates compiled again, here and by whatever is built next.
+    let is_of_package = |name: &str| name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_");
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_of_package)) {
+        command.env_remove(name);
+    }
     command
 }
 
