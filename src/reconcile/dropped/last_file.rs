@@ -95,12 +95,19 @@ pub(crate) fn last(job: &Job, store: &Store) -> Result<Option<(Job, Option<TempD
 pub(crate) fn filed_content(job: &Job, store: &Store, name: &str) -> Result<Option<String>, Error> {
     let Some(options) = &job.inbox else { return Ok(None) };
     let failed = |source| inbox::Error::Copy { name: name.to_owned(), source };
+    let filed = filed_as(&Folder::open(&options.dir)?, name).map_err(failed)?;
+    let Some(latest) = filed.first() else { return Ok(None) };
+    content_as_filed(job, store, latest)
+}
+
+/// The digest of what lies in `processed/` under this name; none where it can't be read.
+pub(crate) fn content_as_filed(job: &Job, store: &Store, filed: &str) -> Result<Option<String>, Error> {
+    let Some(options) = &job.inbox else { return Ok(None) };
+    let failed = |source| inbox::Error::Copy { name: filed.to_owned(), source };
     let folder = Folder::open(&options.dir)?;
     let scratch = tempfile::Builder::new().prefix("looking-").tempdir_in(store.home().spill_dir()).map_err(failed)?;
-    let filed = filed_as(&folder, name).map_err(failed)?;
-    let Some(latest) = filed.first() else { return Ok(None) };
     let copy = scratch.path().join("copy");
-    Ok(take_filed(&folder, Destination::Processed, latest, options.size_max, &copy).ok().flatten())
+    Ok(take_filed(&folder, Destination::Processed, filed, options.size_max, &copy).ok().flatten())
 }
 
 /// What was filed of files of this name, the latest first.

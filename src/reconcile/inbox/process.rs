@@ -125,9 +125,7 @@ impl<'a> InboxRun<'a> {
         if self.files(mirrors).await?.is_break() {
             return Ok(());
         }
-        // What waited after the last file was not used, so that one says who leaves.
-        let is_unjudged = JobState::load(self.context.store, &self.job.name)?.inbox.is_unjudged();
-        if self.reports.is_empty() || (is_unjudged && !self.narrow.is_narrow()) {
+        if self.reports.is_empty() || self.is_last_unjudged()? {
             let report = pending::run(self.context, self.job, &self.staging, mirrors, self.narrow).await?;
             self.reports.push(report);
             let state = JobState::load(self.context.store, &self.job.name)?;
@@ -135,9 +133,24 @@ impl<'a> InboxRun<'a> {
             if !self.narrow.is_narrow() {
                 self.notes.extend(pending::unread_note(self.context, self.job)?.map(Reason::from));
             }
+        } else {
+            let state = JobState::load(self.context.store, &self.job.name)?;
+            self.notes.extend(unknown_files::note(self.job, &state.inbox).map(Reason::from));
         }
         report_updates::update_reports(self.context, self.job, &self.folder, &self.staging, None)?;
         cleanup::tidy(self.context, self.job, &self.staging)
+    }
+
+    /// Whether the last file that was filed says who leaves, since nothing was used of what waited after it. A file that stays in the
+    /// inbox was used as far as it could be sent.
+    fn is_last_unjudged(&self) -> Result<bool, Error> {
+        let is_unjudged = JobState::load(self.context.store, &self.job.name)?.inbox.is_unjudged();
+        if !is_unjudged || self.narrow.is_narrow() {
+            return Ok(false);
+        }
+        let laid = self.laid()?;
+        let is_done = |entry: &InboxEntry| laid.iter().any(|laid| laid.is(entry));
+        Ok(self.folder.waiting(self.options, &is_done)?.is_empty())
     }
 
     /// After a rebuild: one run over the last file before those that wait. It removes no one, since they may have the person again.
@@ -223,7 +236,10 @@ impl<'a> InboxRun<'a> {
             let order = self.order(entry, &taken, Destination::Processed, None);
             return self.close(begun, report, blank, order);
         }
-        let doubt = older_export(&state.inbox, self.options, &name, &taken);
+        let doubt = match older_export(&state.inbox, self.options, &name, &taken) {
+            None => unknown_files::older(self.context.store, self.job, &state.inbox, (&name, &taken))?,
+            doubt => doubt,
+        };
         let before = state.inbox.current.take().filter(|current| current.content == taken.content);
         let before = before.map(|current| current.runs).unwrap_or_default();
         if !self.narrow.is_narrow() {
@@ -368,7 +384,8 @@ impl<'a> InboxRun<'a> {
         state.inbox.current = None;
         let name = shown(laid.order.filing.in_inbox());
         if laid.order.filing.shelf == Destination::Processed {
-            state.inbox.note_filed(&laid.order.filing.filed, restored_state::copies(self.context.store)?);
+            let used = laid.order.past.as_ref().filter(|past| !past.doubted);
+            state.inbox.note_filed(&laid.order.filing.filed, used.map(|_| self.job.mode));
         }
         if laid.order.filing.shelf == Destination::Failed {
             state.inbox.unused = Some(name.clone());

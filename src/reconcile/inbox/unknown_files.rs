@@ -8,51 +8,82 @@
 //! Rejected: to read the newest one of them. Why it was filed, and what was decided of it, is not known any more.
 
 use crate::config::{Job, Mode};
+use crate::reconcile::dropped::last_file;
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::inbox_state::InboxState;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::restored_state;
-use crate::source::inbox::{Destination, Folder};
+use crate::source::inbox::{self, Destination, Folder, OlderExport, Taken, dated, is_filed_later, unfiled};
+use crate::store::Store;
 
-/// Looks for them where there may be some: in a state that was laid back, and in one that never filed a list.
+/// Looks for them where there may be some: in a state that was laid back, and in one that never filed a list. Those that are gone are
+/// missed no more.
 pub(super) fn look(context: &Context<'_>, job: &Job, folder: &Folder) -> Result<(), Error> {
     let mut state = JobState::load(context.store, &job.name)?;
     let copies = restored_state::copies(context.store)?;
     let inbox = &mut state.inbox;
-    if inbox.filed.is_some() && inbox.copies == copies {
+    let is_new = inbox.filed.is_none() || inbox.copies != copies;
+    if !is_new && inbox.unknown.is_empty() {
         return Ok(());
     }
-    let (lists, _) = folder.filed(Destination::Processed).map_err(|source| {
+    let (mut filed, _) = folder.filed(Destination::Processed).map_err(|source| {
         let name = "what is in processed/".to_owned();
-        crate::source::inbox::Error::Copy { name, source }
+        inbox::Error::Copy { name, source }
     })?;
-    let before = (inbox.filed.clone(), inbox.copies, inbox.unknown.clone());
-    inbox.unknown = lists.last().filter(|last| inbox.filed.as_ref().is_none_or(|filed| *last > filed)).cloned();
-    if inbox.unknown.is_none() {
-        (inbox.filed, inbox.copies) = (Some(inbox.filed.take().unwrap_or_default()), copies);
+    filed.retain(|name| match is_new {
+        true => inbox.filed.as_ref().is_none_or(|last| is_filed_later(name, last)),
+        false => inbox.unknown.contains(name),
+    });
+    if !is_new && filed == inbox.unknown {
+        return Ok(());
     }
-    if before != (inbox.filed.clone(), inbox.copies, inbox.unknown.clone()) {
-        state.save(context.store, &job.name)?;
+    inbox.filed.get_or_insert_default();
+    (inbox.copies, inbox.unknown) = (copies, filed);
+    Ok(state.save(context.store, &job.name)?)
+}
+
+/// Why a list of everyone seems to be older than the newest of those: by the dates in their names, or since it is one that came before.
+pub(super) fn older(
+    store: &Store,
+    job: &Job,
+    inbox: &InboxState,
+    (name, taken): (&str, &Taken),
+) -> Result<Option<OlderExport>, Error> {
+    let Some(newest) = inbox.unknown.last().filter(|_| job.mode == Mode::Full) else { return Ok(None) };
+    let latest = inbox.unknown.iter().filter_map(|filed| dated(filed)).max();
+    if let (Some(date), Some(latest)) = (dated(name), latest) {
+        let last = unfiled(newest).to_owned();
+        return Ok((date < latest).then_some(OlderExport::OlderName { last }));
     }
-    Ok(())
+    for filed in inbox.unknown.iter().rev() {
+        if last_file::content_as_filed(job, store, filed)?.as_ref() == Some(&taken.content) {
+            let (at, last) = (filed.chars().take_while(|c| *c != '_').collect(), unfiled(newest).to_owned());
+            return Ok((filed != newest).then_some(OlderExport::ReadBefore { at, last }));
+        }
+    }
+    Ok(None)
 }
 
 /// What a run says of them.
 pub(crate) fn note(job: &Job, inbox: &InboxState) -> Option<String> {
-    let list = inbox.unknown.as_ref()?;
+    let (first, last) = inbox.unknown.first().zip(inbox.unknown.last())?;
+    let which = match inbox.unknown.len() {
+        1 => last.clone(),
+        count => format!("{count}, from {first} to {last}"),
+    };
     let again = match job.mode {
         Mode::Full => "drop the newest one once more",
-        Mode::Changes => "drop what came since then once more",
+        Mode::Changes => "drop them once more, in that order",
     };
     Some(match inbox.is_overtaken() {
         true => format!(
-            "the state was laid back, and processed/ has newer files than it knows (the last is {list}): {again}. Until then no file \
-             counts, and who is in none but those may be missing"
+            "the state was laid back, and processed/ has newer files than it knows ({which}): {again}. Until then no file counts, and \
+             who is in none but those may be missing"
         ),
         false => format!(
-            "processed/ has files that this job did not read, or of which its state was lost (the last is {list}): {again}. Who is in \
-             none but those may be missing"
+            "processed/ has files that this job did not read, or of which its state was lost ({which}): {again}, or move \
+             them out of processed/ where they count no more. Who is in none but those may be missing"
         ),
     })
 }

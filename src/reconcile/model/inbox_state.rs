@@ -1,7 +1,7 @@
 //! What is remembered of an inbox between runs.
 
 use crate::config::Mode;
-use crate::source::inbox::{OlderExport, dated};
+use crate::source::inbox::{OlderExport, dated, unfiled};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -32,9 +32,9 @@ pub(crate) struct InboxState {
     /// For how many copies of the state that were laid back it was looked for files that it does not know.
     #[serde(default)]
     pub(crate) copies: u64,
-    /// The last file in `processed/` that the state does not know.
-    #[serde(default)]
-    pub(crate) unknown: Option<String>,
+    /// The files in `processed/` that the state does not know, by what they were filed as, the newest last.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unknown: Vec<String>,
 }
 
 /// A file that is being read.
@@ -117,14 +117,23 @@ impl InboxState {
         self.past.drain(..more);
     }
 
-    /// Notes as what a file was filed that was read: no older one is missed any more.
-    pub(crate) fn note_filed(&mut self, filed: &str, copies: u64) {
-        (self.filed, self.copies, self.unknown) = (Some(filed.to_owned()), copies, None);
+    /// Notes as what a file was filed. One that was used as a list of everyone takes the place of all that the state does not know, and
+    /// one of changes that of itself alone.
+    pub(crate) fn note_filed(&mut self, filed: &str, used: Option<Mode>) {
+        self.filed = Some(filed.to_owned());
+        match used {
+            None => {}
+            Some(Mode::Full) => self.unknown.clear(),
+            Some(Mode::Changes) => {
+                let same = self.unknown.iter().position(|one| unfiled(one) == unfiled(filed));
+                same.map(|at| self.unknown.remove(at));
+            }
+        }
     }
 
     /// Whether a newer file was read than the last that is known.
     pub(crate) fn is_overtaken(&self) -> bool {
-        self.unknown.is_some() && !self.past.is_empty()
+        !self.unknown.is_empty() && !self.past.is_empty()
     }
 
     /// Notes that the last file came once more, by a later date in its name, or written later: it is as new as that.

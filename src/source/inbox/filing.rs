@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use super::destination::Destination;
 use super::folder::Folder;
+use super::name::TIME;
 use super::stamp::Stamp;
 use crate::disk;
 
@@ -42,8 +43,6 @@ pub(super) const SETGID: u32 = 0o2000;
 const TAKEN_OVER: u32 = SETGID | 0o050;
 /// How many names are tried for one file.
 const NAMES_MAX: u32 = 10_000;
-/// How the time is written in front of a name.
-pub(super) const TIME: &str = "%Y%m%dT%H%M%SZ";
 /// What the name of a report adds to that of its file.
 pub(super) const REPORTS: [&str; 2] = [".report.csv", ".report.html"];
 /// What the name of a file begins with that is still being written.

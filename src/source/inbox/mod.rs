@@ -34,7 +34,7 @@ pub use error::Error;
 pub use filing::Filing;
 pub use folder::{Before, Folder, InboxEntry, What};
 pub use look::{Look, Watcher};
-pub use name::{dated, shown};
+pub use name::{dated, is_filed_later, shown, unfiled};
 pub use older_export::OlderExport;
 pub use options::{Options, Order, Reads};
 pub use refusal::Refusal;

@@ -5,6 +5,14 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use jiff::Timestamp;
+use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
+
+/// How the time is written in front of a name.
+pub(super) const TIME: &str = "%Y%m%dT%H%M%SZ";
+/// How many characters the time in front of a name has.
+const TIME_CHARACTERS: usize = 16;
 /// The longest name under which a file is filed, in bytes, so that a time and the name of a report fit beside it.
 pub(super) const FILED_BYTES_MAX: usize = 150;
 
@@ -86,10 +94,31 @@ pub fn shown(name: &OsStr) -> String {
     format!("{}_{}", &text[..head], &text[tail..])
 }
 
+/// When a file of that name was filed.
+pub(super) fn filed_at(name: &str) -> Option<Timestamp> {
+    let time = name.get(..TIME_CHARACTERS).filter(|_| name[TIME_CHARACTERS..].starts_with('_'))?;
+    let time = DateTime::strptime(TIME, time).ok()?;
+    time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
+}
+
+/// Whether one file was filed after another one, by what they were filed as.
+pub fn is_filed_later(name: &str, than: &str) -> bool {
+    in_order(name.as_ref(), than.as_ref()).is_gt()
+}
+
+/// The name under which a file came that may have been filed.
+pub fn unfiled(name: &str) -> &str {
+    match name.split_at_checked(TIME_CHARACTERS + 1) {
+        Some((time, rest)) if filed_at(name).is_some() && time.ends_with('_') && !rest.is_empty() => rest,
+        _ => name,
+    }
+}
+
 /// The date in a name, written year first (20261121, 2026-11-21, 2026_11_21), with the time behind it where there is one;
 /// as digits, so that a later one compares as greater.
 pub fn dated(name: &str) -> Option<String> {
-    let characters: Vec<char> = name.chars().collect();
+    // The time in front of a name in processed/ is that of this program.
+    let characters: Vec<char> = unfiled(name).chars().collect();
     (0..characters.len()).find_map(|at| date_at(&characters, at))
 }
 
@@ -228,6 +257,9 @@ mod tests {
     #[test]
     fn fault_94_a_date_is_found_in_a_name() {
         for (name, expected) in [
+            // As it was filed.
+            ("20261130T145235Z_staff-2026-11-25.csv", Some("20261125000000")),
+            ("20261130T145235Z_staff.csv", None),
             ("staff-2026-11-21.csv", Some("20261121000000")),
             ("20261121_staff.csv", Some("20261121000000")),
             ("staff_2026_11_21_0930.csv", Some("20261121093000")),

@@ -6,19 +6,14 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 
-use jiff::civil::DateTime;
-use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use rustix::fs::{AtFlags, Dir, unlinkat};
 use rustix::io::Errno;
 
 use super::destination::Destination;
-use super::filing::{REPORTS, TIME, UNFINISHED};
+use super::filing::{REPORTS, UNFINISHED};
 use super::folder::Folder;
-use super::name::shown;
-
-/// How many characters the time in front of a name has.
-const TIME_CHARACTERS: usize = 16;
+use super::name::{filed_at, in_order, shown};
 
 /// What a sweep came to.
 #[derive(Debug, Default)]
@@ -100,20 +95,13 @@ impl Folder {
             let entry = entry?;
             names.extend(OsStr::from_bytes(entry.file_name().to_bytes()).to_str().map(str::to_owned));
         }
-        names.sort();
+        names.sort_by(|one, other| in_order(one.as_ref(), other.as_ref()));
         Ok(names)
     }
 }
 
 fn errno(error: &io::Error) -> Option<Errno> {
     error.raw_os_error().map(Errno::from_raw_os_error)
-}
-
-/// When a file of that name was filed.
-fn filed_at(name: &str) -> Option<Timestamp> {
-    let time = name.get(..TIME_CHARACTERS).filter(|_| name[TIME_CHARACTERS..].starts_with('_'))?;
-    let time = DateTime::strptime(TIME, time).ok()?;
-    time.to_zoned(TimeZone::UTC).ok().map(|time| time.timestamp())
 }
 
 #[cfg(test)]

@@ -327,3 +327,25 @@ fn each_of_several_inboxes_on_one_target_puts_right_who_was_removed_at_the_servi
     assert_eq!(made(), 2);
     assert_eq!((world.staff().len(), made()), (10, 0));
 }
+
+#[test]
+fn law_1_no_one_leaves_by_an_older_file_while_a_newer_one_was_used_and_waits() {
+    let rest = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n";
+    let world = inbox_of(World::of(Config::rest(rest)));
+    let drop = |name: &str, text: String| Inbox(&world).drop(name, text);
+    drop("1.csv", people(1..11));
+    world.sync().expect(0);
+    world.faults(&["staff.delete status=500"]);
+    drop("2.csv", people(1..10));
+    world.sync().expect(1);
+    drop("3.csv", people(1..10).replace(&row(1, "Clerk"), &row(1, "Boss")) + &row(40, "New"));
+    for _ in 0..3 {
+        world.sync().expect(1);
+        let titles: Vec<_> =
+            [1, 40, 10].into_iter().map(|at| world.held_as(at).map(|one| one["title"].clone())).collect();
+        assert_eq!(titles, [Some("Boss".into()), Some("New".into()), Some("Clerk".into())]);
+    }
+    world.faults(&[]);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    assert_eq!(world.staff().len(), 10);
+}
