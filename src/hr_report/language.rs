@@ -430,6 +430,7 @@ mod tests {
             AwaitsDecision { key },
             SeveralFit { many, ids },
             NeedsOwnKey,
+            OtherKeys,
             Undoing { run: 7, reason: Box::new(MadeByRun) },
             MadeByRun,
         ];

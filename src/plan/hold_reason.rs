@@ -216,6 +216,12 @@ pub enum HoldReason {
          give them a key of their own"
     )]
     NeedsOwnKey,
+    /// Whose question a rebuild answers: approved, two people would be exchanged.
+    #[error(
+        "the job's keys are made of something else than before, or the state was laid back, so this key may be another person's by \
+         now: `rosterd rebuild` has everyone found by match_on again"
+    )]
+    OtherKeys,
     #[error("undoing run {run}: {reason}")]
     Undoing { run: u64, reason: Box<Self> },
     #[error("reverting removes what the run created; approve to confirm")]
@@ -330,6 +336,7 @@ impl HoldReason {
             | Self::SeveralFit { .. }
             | Self::PerhapsMade { .. }
             | Self::NeedsOwnKey
+            | Self::OtherKeys
             | Self::HalfAlone
             | Self::WritesOff => false,
             Self::Both { first, then } => first.can_be_approved() && then.can_be_approved(),
@@ -378,6 +385,7 @@ impl HoldReason {
                     | Self::ValueOfEntity { .. }
                     | Self::MovedValue { .. }
                     | Self::NeedsOwnKey
+                    | Self::OtherKeys
             )
         };
         self.has(&is_such)
@@ -514,6 +522,7 @@ mod tests {
             (HoldReason::WritesOff, ""),
             (contested, ""),
             (HoldReason::NeedsOwnKey, "k"),
+            (HoldReason::OtherKeys, "k"),
             (HoldReason::Unfindable, "aq"),
             (HoldReason::AnotherPerson, "aqk"),
             (HoldReason::EmptiedOfOne, "ald"),

@@ -80,6 +80,18 @@ pub(super) struct Judgement {
     pub(super) notes: Vec<String>,
 }
 
+/// Leaves nothing to approve of those who are asked about, as far as `is_meant`; returns how many they are.
+fn doubt_keys(held: &mut [Held<Outline>], is_meant: impl Fn(&Key) -> Result<bool, Error>) -> Result<usize, Error> {
+    let mut count = 0;
+    for held in held.iter_mut().filter(|held| held.reason.doubts_its_key()) {
+        if is_meant(&held.key)? {
+            *held = Held { key: held.key.clone(), reason: HoldReason::OtherKeys, change: None, other: None };
+            count += 1;
+        }
+    }
+    Ok(count)
+}
+
 impl Inputs<'_> {
     /// Puts the limits and what people decided on what the records need and on who leaves.
     pub(super) fn judge(&self, classified: &mut Classified, leaving: &mut Leaving) -> Result<Judgement, Error> {
@@ -112,7 +124,7 @@ impl Inputs<'_> {
         self.suspect(&mut judgement, &leaving.leavers)?;
         judgement.guarded.held.splice(0..0, undecided.held);
         self.settle_key(&mut judgement)?;
-        self.note_laid_back(&mut judgement)?;
+        self.doubt_laid_back(&mut judgement)?;
         let guarded = &mut judgement.guarded;
         // What takes back a run comes first, unless its person leaves or a membership of theirs ends for another one: the source wants
         // the same then.
@@ -277,21 +289,24 @@ impl Inputs<'_> {
         if self.state.has_other_key(self.job()) && (asks || self.has_other_mapping()?) {
             let hint = if self.job().mode == Mode::Full { FIND_AGAIN } else { "" };
             judgement.notes.push(format!("{KEY_CHANGED}{hint}"));
+            if self.job().mode == Mode::Full {
+                doubt_keys(&mut judgement.guarded.held, |_| Ok(true))?;
+            }
         }
         Ok(())
     }
 
     /// Says so where the state was laid back and it is asked whose keys are: they may be others' by now, as the service has them.
-    fn note_laid_back(&self, judgement: &mut Judgement) -> Result<(), Error> {
-        let (copies, overtaken) = &judgement.copies;
-        let asked = judgement.guarded.held.iter().filter(|held| *copies > 0 && held.reason.doubts_its_key());
-        let mut is_newer_there = false;
-        for held in asked {
-            let known = || SyncedRecord::get(self.store(), &self.job().name, &held.key);
-            is_newer_there |= overtaken.contains_key(&held.key) || known()?.is_some_and(|known| known.overtaken);
-        }
-        if is_newer_there && self.job().mode == Mode::Full {
-            judgement.notes.push(format!("{}, {GIVEN_ON}{FIND_AGAIN}", restored_state::LAID_BACK));
+    fn doubt_laid_back(&self, judgement: &mut Judgement) -> Result<(), Error> {
+        let Judgement { copies: (copies, overtaken), guarded, notes, .. } = judgement;
+        if *copies > 0 && self.job().mode == Mode::Full {
+            let is_newer_there = |key: &Key| {
+                let known = || SyncedRecord::get(self.store(), &self.job().name, key);
+                Ok(overtaken.contains_key(key) || known()?.is_some_and(|known| known.overtaken))
+            };
+            if doubt_keys(&mut guarded.held, is_newer_there)? > 0 {
+                notes.push(format!("{}, {GIVEN_ON}{FIND_AGAIN}", restored_state::LAID_BACK));
+            }
         }
         Ok(())
     }
