@@ -58,7 +58,7 @@ impl<'a> People<'a> {
     ) -> Result<Option<HoldReason>, Error> {
         let Some(update) = Update::of(record, correlation) else { return Ok(None) };
         let brought = self.note_brought(at, &update);
-        if self.replaces(&update) {
+        if self.replaces(&update, context.job) {
             return Ok(Some(HoldReason::AnotherPerson));
         }
         for (place, wanted) in brought {
@@ -82,8 +82,8 @@ impl<'a> People<'a> {
         !self.fields.is_empty()
     }
 
-    fn replaces(&self, update: &Update<'_>) -> bool {
-        self.rules.target.has_presence() && update.replaces()
+    fn replaces(&self, update: &Update<'_>, job: &Job) -> bool {
+        self.rules.target.has_presence() && (update.replaces() || update.replaces_besides_key(job))
     }
 
     /// Notes what an update brings, and returns it: the place of each field and the folded value.
@@ -226,6 +226,19 @@ impl<'u> Update<'u> {
                     && is_another_person(|field| sent.get(field).cloned().unwrap_or(Value::Empty), wanted)
             }
         }
+    }
+
+    /// Whether it leaves nothing of the name, or the email, where the other one is the key: that one can't become another.
+    fn replaces_besides_key(&self, job: &Job) -> bool {
+        let is_key = |field: &str| {
+            job.mapping.fields.get(field).is_some_and(|template| template.trim() == job.mapping.key.trim())
+        };
+        let other = match Target::IDENTITY.map(is_key) {
+            [true, false] => Target::EMAIL,
+            [false, true] => Target::NAME,
+            _ => return false,
+        };
+        self.brings(other).is_some()
     }
 
     /// What it brings into a field that was neither there nor sent before.

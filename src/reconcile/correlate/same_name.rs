@@ -9,7 +9,7 @@
 //! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
 //!   two keys.
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
-//!   edit there hides it now. Created, the record would make a known person twice.
+//!   edit there hides it now, or another record got them. Created, the record would make a known person twice.
 //! - On a first run, and the first after a rebuild, a person at the service that no record matches, by name or by email: where
 //!   `match_on` does not fit, everybody would be created a second time. Later runs ask only about records that still wait from it:
 //!   then a new person who shares a name is just that.
@@ -202,15 +202,23 @@ impl SameName {
             return Ok(Correlation::Doubtful { reason, entity, earlier });
         }
         if let Some(id) = self.doubts.get(&candidate.key)
-            && context.owner(*id, &candidate.key)?.is_none()
             && let Some(entity) = context.mirror.get(context.store, *id)?
         {
-            let one = context.mirror.target().noun().to_owned();
-            return Ok(Correlation::Doubtful {
-                reason: HoldReason::EarlierMatch { one, id: *id },
-                entity,
-                earlier: None,
-            });
+            let Some(owner) = context.owner(*id, &candidate.key)? else {
+                let one = context.mirror.target().noun().to_owned();
+                let reason = HoldReason::EarlierMatch { one, id: *id };
+                return Ok(Correlation::Doubtful { reason, entity, earlier: None });
+            };
+            // Another record got them meanwhile, which says nothing of this one: it waits until a person has said so.
+            let is_same = |field: &&'static str| {
+                let text = record.fields.get(*field).and_then(hash);
+                text.is_some() && text == hash(entity.value(field))
+            };
+            let same = Target::IDENTITY.into_iter().find(is_same).filter(|_| owner.job == context.job.name);
+            if let Some(field) = same {
+                let seen = (context.presence)(&owner.key) == RowPresence::Seen;
+                return Ok(Correlation::Unclear(Unclear::Shared { by: field.into(), key: owner.key, seen }));
+            }
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(Correlation::New);
