@@ -26,6 +26,9 @@ const SETTLE_LOOK: Duration = Duration::from_secs(1);
 /// The status under which a change stays parked that the service took and did not carry out.
 const NOT_TAKEN: u16 = 200;
 
+/// In so many runs a change is tried that is denied, as all of its kind may be. Then it is parked.
+const DENIED_MAX: u32 = 3;
+
 impl Push<'_> {
     /// Makes one attempt at a change.
     pub(super) async fn one(
@@ -389,7 +392,8 @@ impl Push<'_> {
     ) -> Result<Step, Error> {
         match error.fate() {
             Fate::Unknown => Ok(Step::Unknown(chain(error))),
-            Fate::Refused if !error.permission() => {
+            // Perhaps of this one alone, which must not hold up the others for ever (law 8).
+            Fate::Refused if !error.permission() || change.failures >= DENIED_MAX => {
                 breaker.refused();
                 let words = error.words().map_or_else(|| chain(error), str::to_owned);
                 Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))

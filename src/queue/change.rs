@@ -36,6 +36,11 @@ pub enum State {
 }
 
 impl State {
+    /// Whether the service would refuse the same again: not where all that lacks is a permission, which may be given.
+    pub fn is_refused(&self) -> bool {
+        matches!(self, Self::Parked { status, .. } if !matches!(status, 0 | 403))
+    }
+
     /// Whether it was refused for good: it is not sent again by itself.
     pub fn is_parked(&self) -> bool {
         matches!(self, Self::Parked { .. })

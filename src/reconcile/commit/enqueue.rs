@@ -486,7 +486,7 @@ impl EntryFate {
         let is_parked = state.is_parked();
         match state {
             // A change that was parked before it was sent costs no write to try again: the person may have been mended.
-            State::Parked { status, .. } if now.is_wanted && *status > 0 => Self::Compared,
+            _ if now.is_wanted && state.is_refused() => Self::Compared,
             _ if now.is_wanted => Self::Stays,
             // What became of it is not known, and stays so until the next run looks again.
             State::Sent { .. } if action == Action::Create => Self::Stays,
@@ -573,6 +573,7 @@ mod tests {
         for (action, state, undoes, now, expected) in [
             (update, parked(422), false, "wa", EntryFate::Compared),
             (update, parked(0), false, "wa", EntryFate::Stays),
+            (update, parked(403), false, "wa", EntryFate::Stays),
             (update, parked(422), false, "a", EntryFate::Stays),
             (update, parked(422), false, "aj", EntryFate::Removed),
             (update, parked(422), false, "", EntryFate::Stays),

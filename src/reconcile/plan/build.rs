@@ -524,9 +524,10 @@ fn waits(go: &[Outline], job: &JobName, mirror: &Mirror, store: &Store) -> Resul
     }
     let mut refused = BTreeMap::new();
     queue::briefs_but_waiting(store, job, |old| {
-        // What was parked before it was sent, and what was released since, is tried again.
-        if let State::Parked { status, words } = old.state
-            && status > 0
+        // What was parked before it was sent, was denied, or was released since, is tried again.
+        let is_refused = old.state.is_refused();
+        if let State::Parked { words, .. } = old.state
+            && is_refused
         {
             refused.insert(old.key, words);
         }

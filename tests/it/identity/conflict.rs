@@ -237,3 +237,30 @@ fn law_8_who_is_refused_after_a_removal_holds_up_the_files_behind_for_some_runs_
     let ran = world.sync().expect(3);
     assert_eq!((ran.writes(), ran.job()["parked"].as_u64()), ((1, 0, 0), Some(1)), "{ran:?}");
 }
+
+#[test]
+fn law_8_who_alone_is_denied_holds_up_the_files_behind_for_some_runs_only() {
+    let world = inbox_of(World::of(Config::rest(LEAVE_AT_ONCE)));
+    let file = |title: &str, last: usize| {
+        (2..last).fold(crate::support::HEADER.to_owned() + &row(1, title), |file, at| file + &row(at, "Clerk"))
+    };
+    let drop = |number: usize| Inbox(&world).drop(&format!("{number}.csv"), file("Boss", number + 4));
+    Inbox(&world).drop("1.csv", file("Clerk", 5));
+    world.sync().expect(0);
+    let denied = ["staff.update status=403"];
+    world.faults(&denied);
+    drop(2);
+    for _ in 0..3 {
+        assert_eq!(world.sync().expect(1).writes().1, 0);
+    }
+    drop(3);
+    for _ in 0..2 {
+        let ran = world.sync().expect(3);
+        assert_eq!(ran.job()["parked"], 1, "{ran:?}");
+    }
+    world.expect_people(1..7);
+    // What may be allowed by now is tried again with the next file.
+    world.faults(&[]);
+    drop(4);
+    assert_eq!(world.sync().expect(0).writes(), (1, 1, 0));
+}
