@@ -25,7 +25,6 @@ use crate::store::Batch;
 const SETTLE_LOOK: Duration = Duration::from_secs(1);
 /// The status under which a change stays parked that the service took and did not carry out.
 const NOT_TAKEN: u16 = 200;
-
 /// In so many runs a change is tried that is denied, as all of its kind may be. Then it is parked.
 const DENIED_MAX: u32 = 3;
 
@@ -393,7 +392,9 @@ impl Push<'_> {
         match error.fate() {
             Fate::Unknown => Ok(Step::Unknown(chain(error))),
             // Perhaps of this one alone, which must not hold up the others for ever (law 8).
-            Fate::Refused if !error.permission() || change.failures >= DENIED_MAX => {
+            Fate::Refused
+                if !error.permission() || (error.code() == Some(State::DENIED) && change.failures >= DENIED_MAX) =>
+            {
                 breaker.refused();
                 let words = error.words().map_or_else(|| chain(error), str::to_owned);
                 Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))

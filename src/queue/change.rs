@@ -36,9 +36,12 @@ pub enum State {
 }
 
 impl State {
+    /// The status under which a change is parked that the credential may not make.
+    pub const DENIED: u16 = 403;
+
     /// Whether the service would refuse the same again: not where all that lacks is a permission, which may be given.
     pub fn is_refused(&self) -> bool {
-        matches!(self, Self::Parked { status, .. } if !matches!(status, 0 | 403))
+        matches!(self, Self::Parked { status, .. } if !matches!(*status, 0 | Self::DENIED))
     }
 
     /// Whether it was refused for good: it is not sent again by itself.

@@ -3,7 +3,8 @@
 //! Invariants:
 //! - As long as a newer list was read than the last one that the state knows, that one counts no more (law 1): it would set back
 //!   what the newer one said.
-//! - Who is only in a list that the state does not know is at risk, so each run says so until another list is read.
+//! - Who is only in a list that the state does not know is at risk, so each run says so until one that is no older is read; of files
+//!   of changes, each of them.
 //!
 //! Rejected: to read the newest one of them. Why it was filed, and what was decided of it, is not known any more.
 
@@ -14,7 +15,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::inbox_state::InboxState;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::restored_state;
-use crate::source::inbox::{self, Destination, Folder, OlderExport, Taken, dated, is_filed_later, unfiled};
+use crate::source::inbox::{Destination, Folder, OlderExport, Taken, dated, is_filed_later, unfiled};
 use crate::store::Store;
 
 /// Looks for them where there may be some: in a state that was laid back, and in one that never filed a list. Those that are gone are
@@ -27,10 +28,8 @@ pub(super) fn look(context: &Context<'_>, job: &Job, folder: &Folder) -> Result<
     if !is_new && inbox.unknown.is_empty() {
         return Ok(());
     }
-    let (mut filed, _) = folder.filed(Destination::Processed).map_err(|source| {
-        let name = "what is in processed/".to_owned();
-        inbox::Error::Copy { name, source }
-    })?;
+    // Where it can't be listed, nothing can be filed either, and the run says so.
+    let Ok((mut filed, _)) = folder.filed(Destination::Processed) else { return Ok(()) };
     filed.retain(|name| match is_new {
         true => inbox.filed.as_ref().is_none_or(|last| is_filed_later(name, last)),
         false => inbox.unknown.contains(name),
