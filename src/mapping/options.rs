@@ -108,6 +108,12 @@ pub struct Options {
 }
 
 impl Options {
+    /// Whether the key is made as a field is: it is that field.
+    pub(crate) fn is_key(&self, field: &str) -> bool {
+        let key = self.key.trim();
+        !key.is_empty() && self.fields.get(field).is_some_and(|template| template.trim() == key)
+    }
+
     /// Whether last days are read with years of two digits.
     pub(crate) fn has_short_years(&self) -> bool {
         self.active_until.as_ref().is_some_and(|template| template.contains("%y"))

@@ -98,6 +98,9 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
     })
 }
 
+/// People by the keys of their jobs.
+type People = BTreeSet<(JobName, Key)>;
+
 fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::Error> {
     let of_changes: BTreeSet<&JobName> =
         config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
@@ -107,8 +110,7 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
-    let mut unsettled = held_for_known(old, is_keyed_anew)?;
-    let asked = asked_about(old)?;
+    let (mut unsettled, asked) = held_for_known(old, is_keyed_anew)?;
     let unplaced = unplaced(old, config)?;
     (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
         let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
@@ -250,28 +252,20 @@ fn keyed_anew(old: &OldStore<'_>, config: &Config) -> Result<BTreeSet<JobName>, 
     Ok(jobs)
 }
 
-/// Those who are asked about: is their row about them?
-fn asked_about(old: &OldStore<'_>) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
-    let mut people = BTreeSet::new();
-    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        people.extend(held.reason.doubts_its_key().then_some((job, key)));
-        false
-    })?;
-    Ok(people)
-}
-
-/// The known people with a change that waits for a decision. Which of those changes are kept depends on who is known.
+/// The known people with a change that waits for a decision, and those who are asked about: is their row about them? Which of those
+/// changes are kept depends on who is known.
 fn held_for_known(
     old: &OldStore<'_>,
     is_keyed_anew: impl Fn(&JobName) -> bool,
-) -> Result<BTreeSet<(JobName, Key)>, store::Error> {
-    let mut people = BTreeSet::new();
+) -> Result<(People, People), store::Error> {
+    let (mut people, mut asked) = (People::new(), People::new());
     old.carry(&HELD, &mut Batch::default(), |job, key, held| {
         let is_of_known = (held.action == Some(Action::Update) && !is_keyed_anew(&job)) || held.undo.is_some();
+        asked.extend(held.reason.doubts_its_key().then(|| (job.clone(), key.clone())));
         people.extend(is_of_known.then_some((job, key)));
         false
     })?;
-    Ok(people)
+    Ok((people, asked))
 }
 
 /// By the part that holds their memberships: the members with a row that named no organization. Nothing finds theirs again.

@@ -45,7 +45,6 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         Some("entra") if !table.has("key") => Some(entra::KEY),
         _ => key(table, target),
     };
-    doubt_key(job, target, key);
     let on_bad_value = table.choice("on_bad_value", ON_BAD_VALUE);
     let all_known = job.map.keys().all(|name| target.field(name).is_some());
     let given = |key: &str| table.unless_empty(key).map(str::to_owned);
@@ -69,6 +68,7 @@ pub(super) fn check(job: &JobSection<'_>, target: Target) -> Option<(Options, Ve
         lookups: job.lookups.clone(),
         time_zone: job.time_zone.clone(),
     };
+    doubt_key(table, &options);
     // Templates are compiled in any case, so that their mistakes are reported together with the rest. A key that is
     // missing or is no template has been reported already.
     compile(table, &options, if key.is_some() { &[] } else { &["key"] });
@@ -113,14 +113,13 @@ fn key<'a>(job: &Section<'a>, target: Target) -> Option<&'a str> {
 }
 
 /// Warns of a key that people do not have for ever: who gets the email of a former colleague would be taken for them.
-fn doubt_key(job: &JobSection<'_>, target: Target, key: Option<&str>) {
-    let is_key =
-        |field: &&&str| job.map.get(**field).is_some_and(|template| Some(template.trim()) == key.map(str::trim));
-    if let Some(field) = Target::IDENTITY.iter().find(is_key).filter(|_| target.has_presence()) {
+fn doubt_key(table: &Section<'_>, options: &Options) {
+    let key = Target::IDENTITY.iter().find(|field| options.is_key(field));
+    if let Some(field) = key.filter(|_| options.target.has_presence()) {
         let message =
             format!("is the {field}: it changes, and who gets that of another person would be taken for them");
         let hint = "name a number that stays with its person, such as \"{{ employee_no }}\"";
-        job.table.warning("key", message, Some(hint));
+        table.warning("key", message, Some(hint));
     }
 }
 

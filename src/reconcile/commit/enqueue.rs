@@ -254,8 +254,7 @@ impl Commit<'_> {
         bulk.add(earlier.first)?;
         let put = |change: &Outline| {
             let failures = earlier.failures.get(&change.key).copied().unwrap_or_default();
-            let change = queued(self.job, self.plan.spill.change(change)?).planned(self.store)?;
-            let change = Change { failures, ..change };
+            let change = Change { failures, ..queued(self.job, self.plan.spill.change(change)?).planned(self.store)? };
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);

@@ -230,10 +230,7 @@ impl<'u> Update<'u> {
 
     /// Whether it leaves nothing of the name, or the email, where the other one is the key: that one can't become another.
     fn replaces_besides_key(&self, job: &Job) -> bool {
-        let is_key = |field: &str| {
-            job.mapping.fields.get(field).is_some_and(|template| template.trim() == job.mapping.key.trim())
-        };
-        let other = match Target::IDENTITY.map(is_key) {
+        let other = match Target::IDENTITY.map(|field| job.mapping.is_key(field)) {
             [true, false] => Target::EMAIL,
             [false, true] => Target::NAME,
             _ => return false,
