@@ -2,5 +2,6 @@
 
 pub(crate) mod adopt;
 pub(crate) mod enqueue;
+mod entry_fate;
 pub(crate) mod index;
 pub(crate) mod spoilt_rows;
