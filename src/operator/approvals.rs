@@ -395,6 +395,7 @@ fn decide_part(
                 undo: change.undo.clone(),
                 from: change.from.clone(),
                 failures: 0,
+                before: None,
                 state: State::Waiting,
             };
             queue::put(&mut batch, &waits);

@@ -400,6 +400,9 @@ impl Push<'_> {
                 Ok(Step::Done(self.park(change, error.code().unwrap_or(0), &words)?))
             }
             Fate::Refused | Fate::NotSent => {
+                if is_first(change) {
+                    change.before = None;
+                }
                 self.fall_back(change)?;
                 self.slow_down(change, error, breaker);
                 Ok(Step::Done(Outcome::Undelivered(chain(error).into())))
@@ -446,12 +449,9 @@ impl Outlook {
     }
 }
 
-/// What the entity was before the change was tried first.
+/// What the entity was before a request for the change left whose outcome is unknown.
 pub(super) fn earlier(change: &Change) -> Option<Entity> {
-    match &change.state {
-        State::Sent { before, .. } => before.as_deref().cloned(),
-        State::Waiting | State::Parked { .. } => None,
-    }
+    change.before.as_deref().cloned()
 }
 
 /// Why an entity is not the one that the record was: the service made it at another time.

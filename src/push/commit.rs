@@ -58,14 +58,13 @@ impl Push<'_> {
         before: Option<(Entity, Holdings)>,
         mut batch: Batch,
     ) -> Result<(), Error> {
-        let (attempts, before, held) = match &mut change.state {
-            State::Sent { attempts, before, held } => (*attempts, before.take(), std::mem::take(held)),
-            State::Waiting | State::Parked { .. } => match before {
-                Some((before, held)) => (0, Some(Box::new(before)), held),
-                None => (0, None, Holdings::default()),
-            },
+        let (before, held) = before.map_or_else(Default::default, |(before, held)| (Some(Box::new(before)), held));
+        let (attempts, held) = match &mut change.state {
+            State::Sent { attempts, held } => (*attempts, std::mem::take(held)),
+            State::Waiting | State::Parked { .. } => (0, held),
         };
-        change.state = State::Sent { attempts: attempts + 1, before, held };
+        change.before = change.before.take().or(before);
+        change.state = State::Sent { attempts: attempts + 1, held };
         queue::put(&mut batch, change);
         overrule(&mut batch, change);
         Ok(self.store.commit(batch)?)
@@ -96,6 +95,7 @@ impl Push<'_> {
     pub(super) fn park(&self, change: &mut Change, status: u16, words: &str) -> Result<Outcome, Error> {
         let photo = if change.only_photo().is_some() { "the photo: " } else { "" };
         change.state = State::Parked { status, words: format!("{photo}{words}") };
+        change.before = None;
         self.keep(change)?;
         Ok(Outcome::Parked)
     }

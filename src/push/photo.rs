@@ -48,7 +48,7 @@ impl Push<'_> {
         }
         let fields = Values::from([(Target::PHOTO.into(), photo.clone())]);
         let wish = DesiredState { action: Action::Update, id: Some(id), fields, leaver: false };
-        Some(Change { wish, state: State::Waiting, ..change.clone() })
+        Some(Change { wish, before: None, state: State::Waiting, ..change.clone() })
     }
 
     /// The photos that are still to be sent for these people, with their marks.

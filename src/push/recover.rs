@@ -63,8 +63,8 @@ impl Push<'_> {
         }
         let has_moved = |field: &&str| before.value(field) != after.value(field);
         if !moved.iter().any(has_moved) {
-            self.wait(change)?;
-            return Ok(None);
+            // Not so far: it is no more than one that waits, unless it arrives.
+            return self.wait(change).map(|()| None);
         }
         let holds = |field: &str| has_taken(self.fields, &change.wish.fields, field, before, &after);
         if !moved.iter().all(|field| has_moved(field) && holds(field)) {

@@ -19,10 +19,7 @@ pub enum State {
     Sent {
         /// How often it was tried.
         attempts: u32,
-        /// The entity before it was tried first, where there was one.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        before: Option<Box<Entity>>,
-        /// What it held then, where it was read.
+        /// What the entity held before it was tried first, where it was read.
         #[serde(default, skip_serializing_if = "Holdings::is_empty")]
         held: Holdings,
     },
@@ -75,6 +72,10 @@ pub struct Change {
     /// In how many runs it could not be delivered for a reason of its own.
     #[serde(default, skip_serializing_if = "is_default")]
     pub failures: u32,
+    /// The entity before a request of unknown outcome left, the first of them where there were several. It stays where a later look
+    /// shows no effect: the request may arrive late, and the audit file is to have what it did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Box<Entity>>,
     /// How far it is.
     pub state: State,
 }
@@ -119,6 +120,8 @@ pub struct Brief {
     pub undoes: bool,
     /// In how many runs it could not be delivered for a reason of its own.
     pub failures: u32,
+    /// Whether an update or a removal may have been done by a request whose outcome is unknown.
+    pub tried: bool,
     /// How far it is.
     pub state: State,
 }
@@ -143,6 +146,7 @@ struct Outer {
     undo: Option<IgnoredAny>,
     #[serde(default)]
     failures: u32,
+    before: Option<IgnoredAny>,
     state: State,
 }
 
@@ -153,8 +157,8 @@ struct Aim {
 
 impl From<Outer> for Brief {
     fn from(row: Outer) -> Self {
-        let Outer { key, wish, undo, failures, state } = row;
-        Self { key, action: wish.action, undoes: undo.is_some(), failures, state }
+        let Outer { key, wish, undo, failures, before, state } = row;
+        Self { key, action: wish.action, undoes: undo.is_some(), failures, tried: before.is_some(), state }
     }
 }
 

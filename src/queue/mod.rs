@@ -122,6 +122,7 @@ mod tests {
             undo: None,
             from: None,
             failures: 0,
+            before: None,
             state: State::Waiting,
         }
     }
@@ -146,7 +147,7 @@ mod tests {
         let mut wanted = change("a", Action::Create);
         for state in [
             State::Waiting,
-            State::Sent { attempts: 1, before: None, held: Holdings::default() },
+            State::Sent { attempts: 1, held: Holdings::default() },
             State::Parked { status: 409, words: "no".into() },
         ] {
             wanted.state = state;
@@ -157,7 +158,10 @@ mod tests {
             let mut briefs = Vec::new();
             super::briefs(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             let Change { key, state, .. } = wanted.clone();
-            assert_eq!(briefs, [Brief { key: key.clone(), action: Action::Create, failures: 0, undoes: false, state }]);
+            assert_eq!(
+                briefs,
+                [Brief { key: key.clone(), action: Action::Create, failures: 0, undoes: false, tried: false, state }]
+            );
             let is_waiting = briefs.pop().is_some_and(|brief| brief.state == State::Waiting);
             briefs_but_waiting(&store, &wanted.job, |brief| briefs.push(brief)).unwrap();
             assert_eq!(briefs.len(), usize::from(!is_waiting));

@@ -14,7 +14,7 @@ use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::reconcile::model::state_updates::RowIs;
-use crate::record::{Action, Key, RemoteId, Sensitive, Target, Value};
+use crate::record::{Action, Entity, Key, RemoteId, Sensitive, Target, Value};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::source::inbox::Reads;
 use crate::store::{self, Batch, Store};
@@ -26,6 +26,8 @@ const UNMAPPED: &str = "none";
 pub(crate) fn left_unknown(store: &Store, job: &Job) -> Result<Vec<Change>, store::Error> {
     let open = |change: &Brief| match &change.state {
         State::Sent { .. } => true,
+        // What a look did not show may have arrived since.
+        State::Waiting if change.tried && change.action == Action::Update => true,
         // A file of changes says nothing a second time: what waits from an earlier one is sent as it is, so it is looked up.
         State::Waiting => job.mode == Mode::Changes && change.action == Action::Create,
         State::Parked { .. } => false,
@@ -93,6 +95,8 @@ struct Earlier {
     unwritten: Vec<Key>,
     /// What could not be delivered in earlier runs for reasons of its own, and in how many.
     failures: BTreeMap<Key, u32>,
+    /// May have been done by requests of unknown outcome.
+    tried: BTreeSet<Key>,
 }
 
 impl Commit<'_> {
@@ -142,6 +146,9 @@ impl Commit<'_> {
         queue::briefs(self.store, &self.job.name, |old| {
             if old.failures > 0 {
                 earlier.failures.insert(old.key.clone(), old.failures);
+            }
+            if old.tried {
+                earlier.tried.insert(old.key.clone());
             }
             let found = Found {
                 is_wanted: go.contains_key(&old.key),
@@ -255,7 +262,12 @@ impl Commit<'_> {
         bulk.add(earlier.first)?;
         let put = |change: &Outline| {
             let failures = earlier.failures.get(&change.key).copied().unwrap_or_default();
-            let change = Change { failures, ..queued(self.job, self.plan.spill.change(change)?).planned(self.store)? };
+            let before = match earlier.tried.contains(&change.key) {
+                true => self.before(change)?,
+                false => None,
+            };
+            let change = queued(self.job, self.plan.spill.change(change)?).planned(self.store)?;
+            let change = Change { failures, before, ..change };
             tickets.push(change.ticket());
             let mut batch = Batch::default();
             queue::put(&mut batch, &change);
@@ -263,6 +275,13 @@ impl Commit<'_> {
         };
         bulk.commit_with::<Error>(wanted.into_iter().map(put))?;
         Ok((tickets, replaced))
+    }
+
+    /// What the entity of a change was before an earlier request of unknown outcome for the same.
+    fn before(&self, change: &Outline) -> Result<Option<Box<Entity>>, store::Error> {
+        let old = queue::get(self.store, &self.job.name, &change.key)?;
+        let same = old.filter(|old| old.wish.action == change.action && old.wish.id == change.id);
+        Ok(same.and_then(|old| old.before))
     }
 
     /// Keeps under a member's new key what waits of the memberships under the one before: no file of changes says it again.
@@ -459,6 +478,7 @@ pub(crate) fn queued(job: &Job, change: plan::Change) -> Change {
         undo: None,
         from: None,
         failures: 0,
+        before: None,
         state: State::Waiting,
     }
 }

@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn what_is_queued_stays_goes_or_is_sent_by_what_the_run_says_of_its_record() {
         let (create, update) = (Action::Create, Action::Update);
-        let sent = || State::Sent { attempts: 1, before: None, held: Holdings::default() };
+        let sent = || State::Sent { attempts: 1, held: Holdings::default() };
         let parked = |status| State::Parked { status, words: String::new() };
         for (action, state, undoes, now, expected) in [
             (update, parked(422), false, "wa", EntryFate::Compared),
