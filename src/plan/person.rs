@@ -11,6 +11,8 @@
 
 use std::collections::BTreeSet;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use crate::record::{Entity, Target, Value, Values, normalize};
 
 /// Whether `after` belongs to another person than `before`; fields that `after` does not have are left out.
@@ -36,6 +38,19 @@ pub fn is_named_alike(entity: &Entity, fields: &Values) -> bool {
 pub fn has_same_name(one: &Values, other: &Values) -> bool {
     let name = |values: &Values| values.get(Target::NAME).map(text).unwrap_or_default();
     is_same_name(&name(one), &name(other))
+}
+
+/// The form in which a value tells one person from another: of a name its words in order of the alphabet, whatever the way in which a
+/// template puts them. `None` of an empty one.
+pub fn identity_form(field: &str, value: &Value) -> Option<String> {
+    let text = text(value);
+    let form = if field == Target::NAME { words(&text).into_iter().collect::<Vec<_>>().join(" ") } else { text };
+    (!form.is_empty()).then_some(form)
+}
+
+/// The digest of that form.
+pub fn identity_hash(field: &str, value: &Value) -> Option<u64> {
+    identity_form(field, value).map(|form| xxh3_64(form.as_bytes()).max(1))
 }
 
 /// Whether one name is the other, whatever the order of its words, or the other with more words.

@@ -3,7 +3,8 @@
 //! One key stays one person. An update waits for a person where it leaves nothing of both name and email, or gives
 //! someone a name, an email or a number that another person at the service has, or gets in the same read; and a new row waits that
 //! has the email, the number, or both name and email that an update brings. Columns that were sorted separately, shifted or filled
-//! down look like that, and so does a number that was given to a new person.
+//! down look like that, and so does a number that was given to a new person. Names are compared by their words: where a template puts
+//! them in another order, people who were exchanged in the same read are found all the same.
 //!
 //! Only changes of the source are questioned: an edit made at the service is set back to what the source says.
 
@@ -13,7 +14,7 @@ use smol_str::SmolStr;
 
 use super::correlator::{CorrelationContext, Correlator};
 use crate::config::Job;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, is_another_person, match_hash};
+use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, identity_form, identity_hash, is_another_person};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Key, Record, RemoteId, Target, Value, Values, normalize};
 use crate::snapshot::Owner;
@@ -92,8 +93,8 @@ impl<'a> People<'a> {
         let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
         for (place, _) in &brought {
             let (place, field) = (*place, &self.fields[*place]);
-            let before = match_hash(&update.entity.fields, field);
-            let hash = match_hash(&update.record.fields, field);
+            let before = form_hash(&update.entity.fields, field);
+            let hash = form_hash(&update.record.fields, field);
             self.brought.extend(hash.map(|hash| Brought { place, hash, at, before }));
         }
         brought
@@ -132,16 +133,23 @@ impl<'a> People<'a> {
         for at in claims.new_at() {
             let candidate = &context.candidates[at];
             let marks = places.iter().zip(context.marks(candidate)?);
+            // A name is matched by as it is, and looked for here by its words.
+            let marks = marks.filter(|(place, _)| place.is_none() || **place != name);
             let mut same: Vec<&Brought> =
                 marks.filter_map(|(place, hash)| place.zip(hash)).flat_map(|sought| self.who_brings(sought)).collect();
-            // A name alone, or an email that no one is matched by, several may have.
-            if let Some((name, email)) = whole {
+            let matched_name = name.filter(|_| places.contains(&name));
+            if matched_name.is_some() || whole.is_some() {
                 let (record, _) = candidate.open(context.spill)?;
-                let [names, emails] = [name, email].map(|place| {
-                    let hash = match_hash(&record.fields, &self.fields[place]);
+                let bring = |place: usize| {
+                    let hash = form_hash(&record.fields, &self.fields[place]);
                     hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
-                });
-                same.extend(emails.iter().filter(|one| names.iter().any(|other| other.at == one.at)));
+                };
+                same.extend(matched_name.map(bring).unwrap_or_default());
+                // A name alone, or an email that no one is matched by, several may have.
+                if let Some((name, email)) = whole {
+                    let names = bring(name);
+                    same.extend(bring(email).iter().filter(|one| names.iter().any(|other| other.at == one.at)));
+                }
             }
             for known in same {
                 wait(known.place, at, known.at);
@@ -166,14 +174,15 @@ impl<'a> People<'a> {
         context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
         let field = self.fields[place].clone();
-        let others = match self.holders(context)?[place].find(&update.record.fields) {
+        let sought = formed(&update.record.fields, &field);
+        let others = match self.holders(context)?[place].find(&sought) {
             Match::None => Vec::new(),
             Match::One { id, .. } => vec![id],
             Match::Many { ids, .. } => ids,
         };
         for id in others.into_iter().filter(|id| *id != update.entity.id) {
             let other = context.mirror.get(context.store, id)?;
-            if other.is_some_and(|other| text(other.value(&field)).as_deref() == Some(wanted)) {
+            if other.is_some_and(|other| identity_form(&field, other.value(&field)).as_deref() == Some(wanted)) {
                 return Ok(Some(id));
             }
         }
@@ -184,7 +193,13 @@ impl<'a> People<'a> {
         if self.holders.is_none() {
             let mut all: Vec<Matcher> =
                 self.fields.iter().map(|field| Matcher::empty(std::slice::from_ref(field))).collect();
-            context.mirror.each(context.store, |entity| all.iter_mut().for_each(|matcher| matcher.add(entity)))?;
+            let fields = &self.fields;
+            context.mirror.each(context.store, |entity| {
+                for (field, matcher) in fields.iter().zip(&mut all) {
+                    let fields = formed(&entity.fields, field);
+                    matcher.add(&Entity { id: entity.id, created: String::new(), fields });
+                }
+            })?;
             self.holders = Some(all.into_iter().map(Matcher::finish).collect());
         }
         Ok(self.holders.as_deref().expect("they were just made"))
@@ -240,11 +255,25 @@ impl<'u> Update<'u> {
 
     /// What it brings into a field that was neither there nor sent before.
     fn brings(&self, field: &str) -> Option<String> {
-        let wanted = text(self.record.fields.get(field)?)?;
+        let wanted = self.record.fields.get(field)?;
         let sent = self.sent.and_then(|sent| sent.get(field));
-        let is_there = |value: &Value| text(value).as_ref() == Some(&wanted);
+        if wanted == self.entity.value(field) || sent == Some(wanted) {
+            return None;
+        }
+        let wanted = identity_form(field, wanted)?;
+        let is_there = |value: &Value| identity_form(field, value).as_ref() == Some(&wanted);
         (!is_there(self.entity.value(field)) && !sent.is_some_and(is_there)).then_some(wanted)
     }
+}
+
+/// The form of one field alone.
+fn formed(fields: &Values, field: &SmolStr) -> Values {
+    let form = fields.get(field).and_then(|value| identity_form(field, value));
+    form.map(|form| (field.clone(), Value::text(form))).into_iter().collect()
+}
+
+fn form_hash(fields: &Values, field: &SmolStr) -> Option<u64> {
+    fields.get(field).and_then(|value| identity_hash(field, value))
 }
 
 fn text(value: &Value) -> Option<String> {

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 use super::correlator::{CorrelationContext, Correlator};
 use super::same_name;
-use crate::plan::{Correlation, HoldReason, Rules};
+use crate::plan::{Correlation, HoldReason, Rules, identity_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::record::{Key, Record, Target};
@@ -52,7 +52,7 @@ impl MovedNames {
             let Some(value) = identity(record, field) else { continue };
             let name = Target::IDENTITY[field];
             let before = [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))]
-                .map(|before| before.and_then(same_name::hash).map(|hash| (field, hash)));
+                .map(|before| before.and_then(|value| identity_hash(name, value)).map(|hash| (field, hash)));
             if !before.contains(&Some(value)) {
                 self.gained.push((value, at));
                 self.lost.extend(before.into_iter().flatten().map(|value| (value, at)));
@@ -98,7 +98,7 @@ impl MovedNames {
 }
 
 fn identity(record: &Record, field: usize) -> Option<IdentityValue> {
-    record.fields.get(Target::IDENTITY[field]).and_then(same_name::hash).map(|hash| (field, hash))
+    same_name::hash_of(record, Target::IDENTITY[field]).map(|hash| (field, hash))
 }
 
 /// Another candidate with a value than the one at a position.

@@ -19,15 +19,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use jiff::SignedDuration;
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::correlator::{CorrelationContext, Correlator, RowPresence};
-use crate::plan::{Correlation, Decided, HoldReason, LeaverAction, Unclear};
+use crate::plan::{Correlation, Decided, HoldReason, LeaverAction, Unclear, identity_hash};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Key, Record, RemoteId, Target, Value, normalize};
+use crate::record::{Key, Record, RemoteId, Target, Value};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -96,7 +95,7 @@ impl SameName {
         if namesakes.asked.as_ref().is_none_or(|asked| !asked.is_empty()) {
             context.mirror.each(context.store, |entity| {
                 for field in Target::IDENTITY.into_iter().filter(|_| !claimed.contains(&entity.id)) {
-                    let text = hash(entity.value(field));
+                    let text = identity_hash(field, entity.value(field));
                     let people = text.map(|text| namesakes.strangers.entry((field, text)).or_default());
                     people.into_iter().for_each(|people| people.push(entity.id));
                 }
@@ -118,7 +117,7 @@ impl SameName {
             }
             let missed = Missed { key, id: known.id, has_left: has_left(&known, context) };
             for field in Target::IDENTITY {
-                if let Some(value) = known.sent.get(field).and_then(hash) {
+                if let Some(value) = known.sent.get(field).and_then(|value| identity_hash(field, value)) {
                     self.missed.entry((field, value)).or_default().push(missed.clone());
                 }
             }
@@ -175,7 +174,7 @@ impl SameName {
             return Ok(correlation);
         }
         for field in Target::IDENTITY {
-            let value = record.fields.get(field).and_then(hash);
+            let value = hash_of(&record, field);
             let found = value.and_then(|value| self.missed.get(&(field, value))).map(Vec::as_slice).unwrap_or_default();
             // A name is not reason enough to ask about someone who has left.
             let is_asked =
@@ -211,8 +210,8 @@ impl SameName {
             };
             // Another record got them meanwhile, which says nothing of this one: it waits until a person has said so.
             let is_same = |field: &&'static str| {
-                let text = record.fields.get(*field).and_then(hash);
-                text.is_some() && text == hash(entity.value(field))
+                let text = hash_of(&record, field);
+                text.is_some() && text == identity_hash(field, entity.value(field))
             };
             let same = Target::IDENTITY.into_iter().find(is_same).filter(|_| owner.job == context.job.name);
             if let Some(field) = same {
@@ -224,7 +223,7 @@ impl SameName {
             return Ok(Correlation::New);
         }
         for field in Target::IDENTITY {
-            let text = record.fields.get(field).and_then(hash);
+            let text = hash_of(&record, field);
             for id in text.and_then(|text| self.strangers.get(&(field, text))).into_iter().flatten() {
                 if context.owner(*id, &candidate.key)?.is_none() {
                     return Ok(Correlation::Unclear(Unclear::Stranger { field, id: *id }));
@@ -237,13 +236,11 @@ impl SameName {
 
 /// A digest of a name and an email together; `None` if either is empty.
 fn whole(of: impl Fn(&str) -> Value) -> Option<u64> {
-    let [name, email] = Target::IDENTITY.map(|field| hash(&of(field)));
+    let [name, email] = Target::IDENTITY.map(|field| identity_hash(field, &of(field)));
     Some(name?.rotate_left(1) ^ email?)
 }
 
-/// A digest of a name or email, whatever its case and spaces; `None` if it is empty.
-pub(super) fn hash(name: &Value) -> Option<u64> {
-    let words: Vec<&str> = name.as_text()?.split_whitespace().collect();
-    let folded = normalize(&words.join(" "));
-    (!folded.is_empty()).then(|| xxh3_64(folded.as_bytes()))
+/// A digest of what names the person of a record.
+pub(super) fn hash_of(record: &Record, field: &str) -> Option<u64> {
+    record.fields.get(field).and_then(|value| identity_hash(field, value))
 }

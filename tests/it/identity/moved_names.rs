@@ -178,3 +178,48 @@ fn law_1_who_is_gone_and_whose_email_another_person_gets_stays_and_is_named_unti
         }
     }
 }
+
+#[test]
+fn law_6_names_that_go_from_one_to_another_are_held_though_a_template_puts_their_words_otherwise() {
+    let map = |name: &str| {
+        let rest = "email = \"{{ email }}\"\ntitle = \"{{ title }}\"\nemployee_id = \"{{ employee_no }}\"\n";
+        Config { map: format!("name = \"{name}\"\n{rest}"), ..Config::default() }
+    };
+    let of = |names: [&str; 4]| {
+        let row = |(number, name): (usize, &str)| {
+            format!("P{number:05},{},person{number}@example.com,Clerk\n", name.replace(' ', ","))
+        };
+        "employee_no,first,last,email,title\n".to_owned() + &(1..).zip(names).map(row).collect::<String>()
+    };
+    let named = ["Ana Bell", "Bo Cole", "Cy Dunn", "Di Eden"];
+    for (case, names, with_new, expected) in [
+        ("two exchanged", ["Bo Cole", "Ana Bell", "Cy Dunn", "Di Eden"], "", &[1, 2][..]),
+        ("shifted by a row", ["Di Eden", "Ana Bell", "Bo Cole", "Cy Dunn"], "", &[1, 2, 3, 4]),
+        (
+            "known and new",
+            ["Eve Ford", "Bo Cole", "Cy Dunn", "Di Eden"],
+            "P00005,Ana,Bell,five@example.com,Clerk\n",
+            &[1, 5],
+        ),
+        ("each their own", named, "", &[]),
+    ] {
+        let mut world = World::with(Options::default(), map("{{ first }} {{ last }}"));
+        world.csv(of(named));
+        world.sync().expect(0);
+        world.csv(of(names) + with_new);
+        world.reconfigure(|_| map("{{ last }}, {{ first }}"));
+        let plan = world.plan().expect(0);
+        let job = plan.job();
+        let moved = job["changes"].as_array().unwrap().iter();
+        let asked = moved.filter(|change| change["held"].as_str().is_some_and(|held| held.contains(" key P0000")));
+        let keys: BTreeSet<usize> = asked.map(|change| change["key"].as_str().unwrap()[1..].parse().unwrap()).collect();
+        assert_eq!(keys, expected.iter().copied().collect(), "{case}: {plan:?}");
+        // What is approved is how names are written, not whose they are.
+        world.sync().expect(4);
+        world.run(&["reject", "staff", "P00001"]);
+        world.run(&["approve", "staff"]);
+        world.sync();
+        let first = world.held_as(1).unwrap()["name"].clone();
+        assert!(expected.is_empty() || first == "Ana Bell", "{case}: {first}");
+    }
+}
