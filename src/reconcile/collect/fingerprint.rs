@@ -2,6 +2,7 @@
 
 use xxhash_rust::xxh3::xxh3_128;
 
+use super::rows;
 use crate::config::Job;
 use crate::lookup::Lookup;
 use crate::mapping::Mapping;
@@ -44,9 +45,10 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
 }
 
 /// Fingerprint of where the rows of a job lie: in which files of which folder, and from which line on; of a tenant, in which groups
-/// those that are named by their display names were `found`. Another place may show other people, though it is meant to show the
-/// same. Only who is missing since then is held.
-pub(crate) fn of_place(job: &Job, found: &SourceState) -> String {
+/// those that are named by their display names were `found`; and what the other parts of the job make of them. Another place may show
+/// other people, and other companies others of their memberships, though it is meant to show the same. Only who is missing since then
+/// is held.
+pub(crate) fn of_place(whole: &Job, job: &Job, found: &SourceState) -> String {
     let place = match &job.inbox {
         Some(inbox) => format!("{}\n{}", inbox.dir.display(), inbox.patterns.join("\n")),
         None => {
@@ -55,7 +57,12 @@ pub(crate) fn of_place(job: &Job, found: &SourceState) -> String {
         }
     };
     let header = job.source.file().and_then(|file| file.header);
-    if place.is_empty() { place } else { format!("{:032x}", xxh3_128(format!("{place}\n{header:?}").as_bytes())) }
+    let others = whole.parts().filter(|part| part.name != job.name);
+    let others: String = others.map(|part| format!("\n{:032x}", rows::mapping(part).digest())).collect();
+    if place.is_empty() && others.is_empty() {
+        return place;
+    }
+    format!("{:032x}", xxh3_128(format!("{place}\n{header:?}{others}").as_bytes()))
 }
 
 /// What a source is asked for: another sheet shows other people, as another address, base or filter does.

@@ -133,7 +133,8 @@ impl<'a> Inputs<'a> {
         let lost = &rows.read.lost;
         let (withheld, lost) = (lookups::withheld(&mapping, lost), lookups::reasons(&mapping, lost));
         let (mapped, fingerprint) = (mapping.fields().cloned().collect(), fingerprint::of_mapping(job, &mapping));
-        let place = fingerprint::of_place(job, &rows.read.found);
+        let whole = part.context.config.part(&job.name.root()).unwrap_or(job);
+        let place = fingerprint::of_place(whole, job, &rows.read.found);
         Ok(Self {
             part,
             state,

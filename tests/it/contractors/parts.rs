@@ -338,3 +338,37 @@ fn a_plan_with_a_leaver_is_applied_whole_and_held_memberships_are_named_by_their
     let refused = world.run(&["approve", "sites", "C00002"]).expect(1);
     assert!(refused.err.contains("C00002 @ 94000001") && refused.err.contains("by keys of their own"), "{refused:?}");
 }
+
+#[test]
+fn law_7_who_is_missing_since_any_part_is_mapped_otherwise_waits_for_a_decision() {
+    let without_roles = |text: &str| text.replace("\"membership.roles\" = \"{{ role }}\"\n", "");
+    let with_more = |text: &str| text.replace("\"org.name\"", "\"org.tradingas\" = \"{{ company }}\"\n\"org.name\"");
+    let with_key = |text: &str| text.replace("[job.source]", "org_key = \"{{ company }}\"\n[job.source]");
+    let titled = |text: &str| text.replace("title = \"{{ trade }}\"", "title = \"{{ trade }}.\"");
+    let changes: [(&str, &dyn Fn(&str) -> String); 4] = [
+        ("a field of memberships less", &without_roles),
+        ("a field of companies more", &with_more),
+        ("another key of companies", &with_key),
+        ("another field of people", &titled),
+    ];
+    for (case, change) in changes {
+        let world = world(Options::default(), "", REMOVING);
+        let before = [(1, 1), (2, 1), (2, 2), (3, 2), (4, 1)];
+        world.csv(file(before));
+        world.sync().expect(0);
+        let text = std::fs::read_to_string(world.config_path()).unwrap();
+        world.put_config(&change(&text));
+        // One person is gone, and one membership of another.
+        world.csv(file([(2, 2), (3, 2), (4, 1)]));
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            let expected: Vec<_> = before.iter().map(|(person, company)| pair(*person, *company)).collect();
+            assert_eq!((pairs(&world), all(&world, "sp.member").len()), (expected, 4), "{case}: {ran:?}");
+        }
+        world.run(&["approve", "sites"]).expect(0);
+        let ran = world.sync();
+        let expected = [pair(2, 2), pair(3, 2), pair(4, 1)];
+        assert_eq!((pairs(&world).as_slice(), all(&world, "sp.member").len()), (&expected[..], 3), "{case}: {ran:?}");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{case}");
+    }
+}
