@@ -15,7 +15,7 @@ use super::commit::enqueue::{commit, left_unknown, parked};
 use super::commit::index::{IndexUpdate, save_index};
 use super::commit::spoilt_rows::end_earlier;
 use super::dropped::last_file;
-use super::leavers::{job_limit, organization_transfers};
+use super::leavers::{counterparts, job_limit, organization_transfers};
 use super::mirrors::Mirrors;
 use super::model::context::{Context, KeyFilter, Stage};
 use super::model::error::Error;
@@ -218,6 +218,7 @@ async fn plan_after_recovery(
     )?;
     // Whether an earlier request made them is not known.
     unclear.into_iter().for_each(|(key, reason)| draft.changes.hold_record(key, reason));
+    counterparts::keep_absent(context, &mut draft).await?;
     adoption.end()?;
     mirrors.save(store, part)?;
     Ok(draft)

@@ -43,6 +43,8 @@ pub(crate) struct JobTransfers {
     pub(crate) waits: Vec<(Key, HoldReason)>,
     /// Those whose entity another job may take over.
     pub(crate) offered: BTreeMap<Key, JobName>,
+    /// Those who leave since a record of the other side has them.
+    pub(crate) moved: BTreeMap<Key, Owner>,
     /// What is worth telling.
     pub(crate) notes: Vec<String>,
 }
@@ -211,15 +213,17 @@ impl JobTransfers {
         let joined = if among.is_empty() { None } else { joined(store, other)? };
         for change in among {
             let rows = &there[&change.wish.id.expect("it is among them")];
-            let mut is_there = false;
+            let mut is_there = None;
             for row in rows {
                 let known = SyncedRecord::get(store, &other.name, &row.key)?;
                 let stays = known.is_some_and(|known| known.stays() && row.is_as_known(&known));
-                is_there |= stays
-                    && !is_leaving(store, &other.name, &row.key)?
-                    && joined.as_ref().is_none_or(|joined| joined.contains(&row.key));
+                let is_joined = joined.as_ref().is_none_or(|joined| joined.contains(&row.key));
+                if stays && is_joined && !is_leaving(store, &other.name, &row.key)? {
+                    is_there = Some(Owner { job: other.name.clone(), key: row.key.clone() });
+                }
             }
-            if is_there {
+            if let Some(there) = is_there {
+                self.moved.insert(change.key.clone(), there);
                 moved.push(change);
             } else {
                 let reason = HoldReason::Moves { job: other.name.to_string(), key: rows[0].key.to_string() };

@@ -1,6 +1,7 @@
 //! Who is gone from a source, and what becomes of them.
 
 mod appearances;
+pub(crate) mod counterparts;
 pub(crate) mod detect;
 pub(crate) mod job_limit;
 pub(crate) mod job_transfers;

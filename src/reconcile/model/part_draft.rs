@@ -6,6 +6,7 @@ use super::doubtful_rows::DoubtfulRows;
 use super::job_plan::JobPlan;
 use crate::plan::{Base, Guarded, Outline};
 use crate::record::{JobName, Key, RemoteId, Target};
+use crate::snapshot::Owner;
 
 /// The plan of one part of a job before the limits on the whole job are put on it.
 pub(crate) struct PartDraft {
@@ -34,6 +35,8 @@ pub(crate) struct PartResults {
     pub(crate) claimed: BTreeSet<Key>,
     /// People whose entities another job takes over.
     pub(crate) handed_over: BTreeSet<Key>,
+    /// People who leave since a record of the other side has them.
+    pub(crate) moved: BTreeMap<Key, Owner>,
     /// People whose rows can't be trusted.
     pub(crate) doubts: DoubtfulRows,
 }

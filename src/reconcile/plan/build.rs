@@ -445,7 +445,8 @@ impl<'a> Inputs<'a> {
         let notes = notes.chain(of_state).chain(of_rows).collect();
         let handed_over = transfers.offered.into_keys().collect();
         let claimed = leavers.claimed.into_iter().chain(classified.mistaken).collect();
-        let results = PartResults { found: classified.found, gone, stated, misnamed, claimed, handed_over, doubts };
+        let (found, moved) = (classified.found, transfers.moved);
+        let results = PartResults { found, gone, stated, misnamed, claimed, handed_over, moved, doubts };
         let mut updates = read.updates;
         updates.due.extend(leavers.dated);
         updates.later_ended.extend(overtaken.into_iter().map(|(key, _)| key));

@@ -77,6 +77,59 @@ fn fault_100_who_moves_from_staff_to_contractors_is_made_there_first() {
 }
 
 #[test]
+fn fault_100_no_one_leaves_who_is_not_on_the_other_side_any_more() {
+    for (contractors_first, to_sites) in [(false, true), (true, true), (false, false), (true, false)] {
+        let world = world(contractors_first);
+        let (here, other) = if to_sites { ("staff", "sp.member") } else { ("sp.member", "staff") };
+        let put =
+            |here: &[&str], other: &[&str]| if to_sites { put(&world, here, other) } else { put(&world, other, here) };
+        put(&["ana", "bo"], &["cy"]);
+        world.sync().expect(0);
+        world.faults(&["staff.delete status=500", "sp.member.delete status=500", "sp.membership.delete status=500"]);
+        put(&["bo"], &["cy", "ana"]);
+        world.sync();
+        world.faults(&[]);
+        assert_eq!(there(&world, other), ["ana", "cy"]);
+        // Someone removes them there, or the service never kept them.
+        let all = world.service().all(other);
+        let ana = all.iter().find(|one| one["email"] == "ana@example.com").unwrap();
+        world.service().remove(other, ana["id"].as_i64().unwrap());
+        let companies = || world.service().all("sp.membership").len();
+        let before = companies();
+        let ran = world.sync();
+        let case = format!("{contractors_first} {to_sites}: {ran:?}");
+        assert!(there(&world, here).contains(&"ana".to_owned()), "{case}");
+        assert!(to_sites || companies() == before, "{case}");
+        // They are made there once more, and leave then.
+        world.sync();
+        world.sync();
+        world.sync().expect(0);
+        assert_eq!(
+            (there(&world, here), there(&world, other)),
+            (vec!["bo".into()], vec!["ana".into(), "cy".into()]),
+            "{case}"
+        );
+        expect_rest(&world);
+    }
+}
+
+#[test]
+fn fault_100_no_one_leaves_while_they_can_t_be_asked_for_on_the_other_side() {
+    let world = world(false);
+    put(&world, &["ana", "bo"], &["cy"]);
+    world.sync().expect(0);
+    put(&world, &["bo"], &["cy", "ana"]);
+    world.sync().expect(0);
+    world.faults(&["sp.member.get status=500"]);
+    world.sync();
+    assert_eq!(there(&world, "staff"), ["ana", "bo"]);
+    world.faults(&[]);
+    world.sync().expect(0);
+    assert_eq!(there(&world, "staff"), ["bo"]);
+    expect_rest(&world);
+}
+
+#[test]
 fn fault_100_no_one_leaves_while_they_can_t_be_made_on_the_other_side() {
     let world = world(true);
     put(&world, &["ana", "bo"], &["cy"]);
