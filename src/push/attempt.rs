@@ -17,7 +17,7 @@ use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
 use crate::plan::{HoldReason, is_another_person};
 use crate::queue::{Change, Holdings, State};
-use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Values};
+use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Target, Values};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
 
@@ -94,6 +94,12 @@ impl Push<'_> {
                             breaker,
                         )?;
                         return Ok(Step::Done(self.park(change, NOT_TAKEN, &words)?));
+                    }
+                    if self.is_of_another(change, &after)? {
+                        let (one, id) = (self.target.noun(), after.id);
+                        let words = format!("the service answered a new {one} with another one, id {id}");
+                        self.stop_for_loss(&words, breaker)?;
+                        return Ok(Step::Unknown(words));
                     }
                     Ok(Step::Done(self.confirm(mirror, change, Written::answered(None, after))?))
                 }
@@ -238,17 +244,32 @@ impl Push<'_> {
     }
 
     /// Who an entity was before the service answered a create with it, where that is another person: it may update people where
-    /// it is to create them (specification, Common behaviour). What joins them may be made twice and is one.
+    /// it is to create them (specification, Common behaviour). What two jobs have of anything else may be one.
     fn overwritten(&self, mirror: &Mirror, change: &Change, id: RemoteId) -> Result<Option<String>, Error> {
-        if !self.target.has_presence() {
-            return Ok(None);
-        }
-        if let Some(Owner { job, key }) = Owner::besides(self.store, change.target, id, (&change.job, &change.key))? {
+        let has_presence = self.target.has_presence();
+        let owner = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?;
+        if let Some(Owner { job, key }) = owner.filter(|owner| has_presence || owner.job == change.job) {
             return Ok(Some(format!("key {key} of job {job}")));
+        }
+        if !has_presence {
+            return Ok(None);
         }
         let before = mirror.get(self.store, id)?;
         let is_another = |before: &Entity| is_another_person(|field| before.value(field).clone(), &change.wish.fields);
         Ok(before.filter(is_another).map(|_| format!("another {}", self.target.noun())))
+    }
+
+    /// Whether the service answered a create with an entity of someone else, or one that joins others: nothing says then that this one was
+    /// made.
+    fn is_of_another(&self, change: &Change, after: &Entity) -> Result<bool, Error> {
+        let is_shown = |field: &str| !after.value(field).is_empty();
+        if self.target.has_presence() {
+            let is_identified = Target::IDENTITY.into_iter().all(is_shown);
+            return Ok(is_identified && is_another_person(|field| after.value(field).clone(), &change.wish.fields));
+        }
+        let wanted = self.findable(change)?;
+        let joins = wanted.get(Target::COMPOSITE).filter(|pair| !pair.is_empty() && is_shown(Target::COMPOSITE));
+        Ok(joins.is_some_and(|pair| pair != after.value(Target::COMPOSITE)))
     }
 
     /// Stops this push and later ones where the service took away what a change does not touch (law 2). `held` is what there was

@@ -21,6 +21,7 @@ a fault is a few words in any order, separated by spaces or commas:
     html                        200 with a web page           empty-list         200 with []
     not-found                   404
     without=NAME                it is done, and the answer shows entities without that field
+    show=name:Other             it is done, and the answer shows that in a field
     omit=1003                   it is done, and a list does not show the one with that id
     as=NAME:OTHER               it is done, and the answer shows that field under another name
   when (counted over the requests that fit; the default is always):

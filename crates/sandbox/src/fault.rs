@@ -70,6 +70,8 @@ pub(crate) enum Disguise {
     Without(String),
     /// With a field under another name.
     As(String, String),
+    /// With another value in a field.
+    Shown(String, Value),
     /// A list does not have the one of that id.
     Omit(i64),
 }
@@ -85,6 +87,7 @@ impl Disguise {
             Value::Object(fields) => match self {
                 Self::Omit(_) => {}
                 Self::Without(name) => drop(fields.remove(name)),
+                Self::Shown(name, value) => drop(fields.insert(name.clone(), value.clone())),
                 Self::As(name, other) => {
                     let value = fields.remove(name);
                     fields.extend(value.map(|value| (other.clone(), value)));
@@ -189,6 +192,13 @@ fn read_effect(word: &str) -> Result<Option<Effect>, String> {
             let id = value.parse().map_err(|_| format!("{word:?} has no id"))?;
             Effect::Disguised(Disguise::Omit(id))
         }
+        "show" => match value.split_once(':') {
+            Some((name, value)) if !name.is_empty() => {
+                let value = value.parse::<i64>().map_or_else(|_| value.into(), Value::from);
+                Effect::Disguised(Disguise::Shown(name.to_owned(), value))
+            }
+            _ => return Err(format!("{word:?} has no name and value, such as show=name:Other")),
+        },
         "as" => match value.split_once(':') {
             Some((name, other)) if !name.is_empty() && !other.is_empty() => {
                 Effect::Disguised(Disguise::As(name.to_owned(), other.to_owned()))
@@ -317,6 +327,8 @@ mod tests {
             ("not-found", Effect::NotFound),
             ("without=ice", Effect::Disguised(Disguise::Without("ice".to_owned()))),
             ("omit=1003", Effect::Disguised(Disguise::Omit(1003))),
+            ("show=name:Other", Effect::Disguised(Disguise::Shown("name".to_owned(), "Other".into()))),
+            ("show=org_id:7", Effect::Disguised(Disguise::Shown("org_id".to_owned(), 7.into()))),
             ("as=customfields:cf", Effect::Disguised(Disguise::As("customfields".to_owned(), "cf".to_owned()))),
         ] {
             assert_eq!(spec.parse::<Fault>().unwrap().effect, expected, "{spec}");
@@ -332,6 +344,7 @@ mod tests {
             ("status=abc", "no HTTP status"),
             ("omit=all", "no id"),
             ("as=cf", "no two names"),
+            ("show=name", "no name and value"),
             ("status=99", "no HTTP status"),
             ("delay=5", "no time"),
             ("delay=5é", "no time"),

@@ -341,15 +341,13 @@ fn a_plan_with_a_leaver_is_applied_whole_and_held_memberships_are_named_by_their
 
 #[test]
 fn law_7_who_is_missing_since_any_part_is_mapped_otherwise_waits_for_a_decision() {
-    let without_roles = |text: &str| text.replace("\"membership.roles\" = \"{{ role }}\"\n", "");
-    let with_more = |text: &str| text.replace("\"org.name\"", "\"org.tradingas\" = \"{{ company }}\"\n\"org.name\"");
-    let with_key = |text: &str| text.replace("[job.source]", "org_key = \"{{ company }}\"\n[job.source]");
-    let titled = |text: &str| text.replace("title = \"{{ trade }}\"", "title = \"{{ trade }}.\"");
-    let changes: [(&str, &dyn Fn(&str) -> String); 4] = [
-        ("a field of memberships less", &without_roles),
-        ("a field of companies more", &with_more),
-        ("another key of companies", &with_key),
-        ("another field of people", &titled),
+    let changes: [(&str, fn(&str) -> String); 4] = [
+        ("a field of memberships less", |text| text.replace("\"membership.roles\" = \"{{ role }}\"\n", "")),
+        ("a field of companies more", |text| {
+            text.replace("\"org.name\"", "\"org.tradingas\" = \"{{ company }}\"\n\"org.name\"")
+        }),
+        ("another key of companies", |text| text.replace("[job.source]", "org_key = \"{{ company }}\"\n[job.source]")),
+        ("another field of people", |text| text.replace("title = \"{{ trade }}\"", "title = \"{{ trade }}.\"")),
     ];
     for (case, change) in changes {
         let world = world(Options::default(), "", REMOVING);

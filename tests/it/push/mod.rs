@@ -1,5 +1,6 @@
 //! What is sent, in which order, and what stays as it was.
 
+mod answered_by_another;
 mod clock_skew;
 mod credentials;
 mod drift;
