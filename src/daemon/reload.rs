@@ -171,7 +171,9 @@ fn alarm(
 ) -> Option<String> {
     let name = &job.name;
     was?;
-    if let Some(reason) = prepared.blocked_by()
+    // A pause was there before, and goes on.
+    let is_only_paused = prepared.is_paused() && prepared.blocked.len() == 1;
+    if let Some(reason) = prepared.blocked_by().filter(|_| !is_only_paused)
         && !matches!(last, Some(Status::Held | Status::Failed))
     {
         return Some(format!("job {name} would be held: {reason}"));

@@ -341,7 +341,8 @@ fn a_plan_with_a_leaver_is_applied_whole_and_held_memberships_are_named_by_their
 
 #[test]
 fn law_7_who_is_missing_since_any_part_is_mapped_otherwise_waits_for_a_decision() {
-    let changes: [(&str, fn(&str) -> String); 4] = [
+    type Edit = fn(&str) -> String;
+    let changes: [(&str, Edit); 4] = [
         ("a field of memberships less", |text| text.replace("\"membership.roles\" = \"{{ role }}\"\n", "")),
         ("a field of companies more", |text| {
             text.replace("\"org.name\"", "\"org.tradingas\" = \"{{ company }}\"\n\"org.name\"")

@@ -194,6 +194,20 @@ fn an_inbox_without_a_file_is_tried_with_its_last_one() {
     }
 }
 
+#[test]
+fn a_pause_keeps_no_harmless_configuration_out() {
+    let mut world = World::of(Config::served("", "[job.leavers]\naction = \"delete\"\n"));
+    world.csv(people(1..21));
+    let _daemon = world.daemon();
+    world.run(&["sync"]).expect(0);
+    world.run(&["pause"]).expect(0);
+    let grace = |rest: String| rest.replace("action = \"delete\"\n", "action = \"delete\"\ngrace = \"3d\"\n");
+    world.reconfigure(|config| Config { rest: grace(config.rest), ..config });
+    world.run(&["reload"]).expect(0);
+    world.reconfigure(|config| Config { map: config.map.replace("{{ title }}", "{{ title }} (staff)"), ..config });
+    world.run(&["reload"]).expect(4);
+}
+
 /// Two processes would send for one account otherwise, and a pause would stop neither.
 #[test]
 fn law_3_a_daemon_whose_file_names_another_state_is_reached_until_it_is_restarted() {
