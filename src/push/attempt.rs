@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use smol_str::SmolStr;
 
 use super::circuit_breaker::CircuitBreaker;
 use super::commit::Written;
@@ -17,7 +18,7 @@ use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
 use crate::plan::{HoldReason, is_another_person};
 use crate::queue::{Change, Holdings, State};
-use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Target, Values};
+use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Target, Values, normalize};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::store::Batch;
 
@@ -259,6 +260,20 @@ impl Push<'_> {
         Ok(before.filter(is_another).map(|_| format!("another {}", self.target.noun())))
     }
 
+    /// Whether nothing by which a leaver is known is left of their entity: it was made another person's at the service (law 6).
+    fn is_replaced(&self, known: &SyncedRecord, now: &Entity) -> bool {
+        let last = |field: &str| known.echo.get(field).or_else(|| known.sent.get(field)).cloned().unwrap_or_default();
+        let stays = |field: &SmolStr| match (last(field).as_text(), now.value(field).as_text()) {
+            (Some(last), Some(now)) => normalize(last) == normalize(now),
+            _ => false,
+        };
+        let is_shown = |field: &str| !now.value(field).is_empty() && known.sent.contains_key(field);
+        self.target.has_presence()
+            && Target::IDENTITY.into_iter().all(is_shown)
+            && is_another_person(last, &now.fields)
+            && !self.match_on.iter().any(stays)
+    }
+
     /// Whether the service answered a create with an entity of someone else, or one that joins others: nothing says then that this one was
     /// made.
     fn is_of_another(&self, change: &Change, after: &Entity) -> Result<bool, Error> {
@@ -333,7 +348,13 @@ impl Push<'_> {
             self.wait(change)?;
             return Ok(Step::Done(Outcome::OnSite));
         }
-        if let Some(words) = another_person(known.as_ref(), &before) {
+        let other = known.as_ref().filter(|known| self.is_replaced(known, &before)).map(|_| {
+            format!(
+                "id {} has another name and email there than the person of this record: remove whoever left there",
+                id
+            )
+        });
+        if let Some(words) = another_person(known.as_ref(), &before).or(other) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         if fresh.is_administrator() {

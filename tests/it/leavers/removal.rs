@@ -47,6 +47,23 @@ fn who_is_gone_is_kept_unless_the_job_says_delete() {
 }
 
 #[test]
+fn law_6_who_was_made_another_person_at_the_service_is_not_removed_as_the_one_who_leaves() {
+    let other = json!({"name": "Visitor Foreign", "email": "visitor@example.org", "employee_id": "V4"});
+    let marries = json!({"name": "Eve Foreign", "email": "eve@example.org"});
+    for (edit, is_removed) in [(other, false), (marries, true)] {
+        let world = World::synced(deleting("grace = \"0s\""), COUNT);
+        let id = world.held_as(2).unwrap()["id"].as_i64().unwrap();
+        world.service().edit("staff", id, edit.clone());
+        world.csv(without(&[2], "Clerk"));
+        for _ in 0..2 {
+            let ran = world.sync().expect(if is_removed { 0 } else { 3 });
+            let is_there = world.staff().iter().any(|person| person["name"] == edit["name"]);
+            assert_eq!(is_there, !is_removed, "{ran:?}");
+        }
+    }
+}
+
+#[test]
 fn law_6_without_grace_one_complete_read_is_enough_and_only_own_people_leave() {
     let world = World::of(deleting("grace = \"0s\""));
     world.person(90, "Foreign");
