@@ -46,8 +46,8 @@ pub(crate) fn of_mapping(job: &Job, mapping: &Mapping) -> String {
 
 /// Fingerprint of where the rows of a job lie: in which files of which folder, and from which line on; of a tenant, in which groups
 /// those that are named by their display names were `found`; and what the other parts of the job make of them. Another place may show
-/// other people, and other companies others of their memberships, though it is meant to show the same. Only who is missing since then
-/// is held.
+/// other people, and other companies others of their memberships, though it is meant to show the same. So is the segment: of who is
+/// known it is not remembered before, so nothing would see that one is gone as a whole. Only who is missing since then is held.
 pub(crate) fn of_place(whole: &Job, job: &Job, found: &SourceState) -> String {
     let place = match &job.inbox {
         Some(inbox) => format!("{}\n{}", inbox.dir.display(), inbox.patterns.join("\n")),
@@ -59,10 +59,11 @@ pub(crate) fn of_place(whole: &Job, job: &Job, found: &SourceState) -> String {
     let header = job.source.file().and_then(|file| file.header);
     let others = whole.parts().filter(|part| part.name != job.name);
     let others: String = others.map(|part| format!("\n{:032x}", rows::mapping(part).digest())).collect();
-    if place.is_empty() && others.is_empty() {
+    let segment = job.mapping.segment.as_ref().map(|segment| format!("\nsegment {segment}")).unwrap_or_default();
+    if [&place, &others, &segment].into_iter().all(String::is_empty) {
         return place;
     }
-    format!("{:032x}", xxh3_128(format!("{place}\n{header:?}{others}").as_bytes()))
+    format!("{:032x}", xxh3_128(format!("{place}\n{header:?}{others}{segment}").as_bytes()))
 }
 
 /// What a source is asked for: another sheet shows other people, as another address, base or filter does.

@@ -98,3 +98,21 @@ fn a_segment_is_no_mapping_change_and_law_11_names_no_person() {
     assert!(ran.ended().2.contains("max_leavers"), "{ran:?}");
     assert_eq!(world.sync_of(people(1..38)).expect(0).writes(), (0, 0, 3), "as many as no limit is below");
 }
+
+#[test]
+fn law_7_who_is_missing_since_a_segment_was_set_waits_for_a_decision() {
+    let guard = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n[job.guard]\nmax_leavers = \"off\"\n";
+    let title = |number: usize| if number <= 4 { "Archive" } else { "Clerk" };
+    let file = |from: usize| (from..=10).fold(people(1..1), |text, number| text + &row(number, title(number)));
+    let mut world = World::of(Config::rest(guard));
+    world.sync_of(file(1)).expect(0);
+    world.reconfigure(|_| segmented("max_leavers = \"off\""));
+    for _ in 0..2 {
+        let ran = world.sync_of(file(5)).expect(4);
+        assert_eq!((ran.writes(), ran.job()["held"].as_u64()), ((0, 0, 0), Some(4)), "{ran:?}");
+    }
+    world.run(&["approve", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 4));
+    // It is known by now.
+    assert_eq!(world.sync_of(file(6)).expect(0).writes(), (0, 0, 1));
+}
