@@ -111,7 +111,7 @@ pub enum HoldReason {
     #[error("{field} fits the {one} with id {id}, whose {other} is another; approve it if they are the same {one}")]
     Contradicted { field: String, one: String, id: RemoteId, other: String },
     #[error(
-        "until now this new record fitted the {one} with id {id}, who was changed at the service since; approve it if they are \
+        "until now this new record fitted the {one} with id {id}, and one of the two was changed since; approve it if they are \
          the same {one}"
     )]
     EarlierMatch { one: String, id: RemoteId },

@@ -9,7 +9,8 @@
 //! - A person at the service with both the same name and the same email, if `match_on` has no email: one person under
 //!   two keys.
 //! - A person at the service that the record fitted in an earlier run, as long as it waits for a decision on that: an
-//!   edit there hides it now, or another record got them. Created, the record would make a known person twice.
+//!   edit there hides it now, or another record got them, or another job has them and the row was changed in what it fitted them by.
+//!   Created, the record would make a known person twice.
 //! - On a first run, and the first after a rebuild, a person at the service that no record matches, by name or by email: where
 //!   `match_on` does not fit, everybody would be created a second time. Later runs ask only about records that still wait from it:
 //!   then a new person who shares a name is just that.
@@ -81,7 +82,11 @@ impl SameName {
         let claimed: BTreeSet<RemoteId> = claims.entities(|_| false).collect();
         let decisions = held::decisions(context.store, &context.job.name)?;
         let doubts = decisions.iter().map(|(key, decided)| (key, decided.doubt));
-        let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, held.doubt)));
+        let of_held = |held: &PendingApproval| match held.reason {
+            HoldReason::Taken { id, .. } => Some(id),
+            _ => held.doubt,
+        };
+        let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, of_held(held))));
         let doubts = doubts.filter_map(|(key, doubt)| Some((key.clone(), doubt?)));
         namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(doubt)).collect();
         if !state.mapping.is_empty() && !state.is_rebuilt {
@@ -213,10 +218,14 @@ impl SameName {
                 let text = hash_of(&record, field);
                 text.is_some() && text == identity_hash(field, entity.value(field))
             };
-            let same = Target::IDENTITY.into_iter().find(is_same).filter(|_| owner.job == context.job.name);
-            if let Some(field) = same {
+            if let Some(field) = Target::IDENTITY.into_iter().find(is_same) {
+                let by = field.into();
+                if owner.job != context.job.name {
+                    let (id, job, key) = (*id, owner.job.to_string(), owner.key);
+                    return Ok(Correlation::Unclear(Unclear::Taken { by, id, job, key }));
+                }
                 let seen = (context.presence)(&owner.key) == RowPresence::Seen;
-                return Ok(Correlation::Unclear(Unclear::Shared { by: field.into(), key: owner.key, seen }));
+                return Ok(Correlation::Unclear(Unclear::Shared { by, key: owner.key, seen }));
             }
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {

@@ -128,14 +128,23 @@ impl JobTransfers {
         for other in context.config.jobs.iter().filter(may_take) {
             let mut gone = Vec::new();
             for (key, held) in held::held(context.store, &other.name)? {
-                let HoldReason::Taken { field, id, .. } = held.reason else { continue };
+                let (id, field) = match (&held.reason, held.doubt) {
+                    (HoldReason::Taken { field, id, .. }, _) => (*id, Some(field)),
+                    (_, Some(id)) => (id, None),
+                    (_, None) => continue,
+                };
                 let Some(owner) = Owner::of(context.store, other.mapping.target, id)? else { continue };
                 let entity = mirror.get(context.store, id)?.map(|entity| (owner.key.clone(), entity));
                 let row = held.record.as_ref().map(|record| (&key, record));
-                if !entity.is_some_and(|leaving| takes_over(other, row, &leaving, &field)) {
+                let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
+                let is_fit = match field {
+                    Some(field) => entity.is_some_and(|leaving| takes_over(other, row, &leaving, field)),
+                    // It is asked there whether they are this person: what was offered stays so until that is decided.
+                    None => known.as_ref().is_some_and(|known| known.offered() == Some(&other.name)),
+                };
+                if !is_fit {
                     continue;
                 }
-                let known = SyncedRecord::get(context.store, &job.name, &owner.key)?;
                 let is_over = known.is_some_and(|known| match job.leavers.action {
                     LeaverAction::Update => known.left.is_some(),
                     LeaverAction::Keep => {

@@ -610,3 +610,39 @@ fn who_is_on_both_sides_is_named_for_as_long_as_name_or_email_is_the_same() {
     assert!(site("ana Jones", "ana.jones@example.com"), "the name is the same");
     assert!(!site("Eve Stone", "eve@example.com"), "they are two people");
 }
+
+#[test]
+fn law_4_who_waits_between_two_lists_is_asked_about_in_each_run_and_never_made_twice() {
+    for (leavers, orders) in [
+        ("action = \"keep\"", ["north", "south"]),
+        ("action = \"update\"\ngrace = \"0s\"\n[job.leavers.set]\ntitle = \"Left\"", ["north", "south"]),
+        ("action = \"delete\"\ngrace = \"24h\"", ["north", "south"]),
+        ("action = \"keep\"", ["south", "north"]),
+    ] {
+        let world = sites(false);
+        let text = std::fs::read_to_string(world.config_path()).unwrap();
+        world.put_config(&text.replace("action = \"delete\"\ngrace = \"0s\"", leavers));
+        let [from, to] = orders;
+        let (from, to) = (format!("{from}.csv"), format!("{to}.csv"));
+        world.put(&from, list(&["ana", "bo"]).as_bytes());
+        world.put(&to, list(&["cy"]).as_bytes());
+        world.sync().expect(0);
+        let before = ids(&world);
+        // To the other list under another number, and then with another email.
+        world.put(&from, list(&["bo"]).as_bytes());
+        let moved = list(&["cy"]) + "77,ana Jones,ana@example.com\n";
+        for text in [moved.clone(), moved.replace("ana@example.com", "jones@example.com")] {
+            world.put(&to, text.as_bytes());
+            let mut asked = Vec::new();
+            for _ in 0..4 {
+                let ran = world.sync().expect(4);
+                assert_eq!((ids(&world).len(), ran.writes().0), (3, 0), "{leavers} {orders:?}: {ran:?}");
+                let held: Vec<Value> =
+                    ran.json()["jobs"].as_array().unwrap().iter().map(|job| job["held_changes"].clone()).collect();
+                asked.push(held);
+            }
+            assert_eq!(asked[2], asked[3], "{leavers} {orders:?}: one input has one answer");
+        }
+        assert_eq!(ids(&world), before, "{leavers}");
+    }
+}
