@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::organization_transfers::{self, NewMemberships};
-use crate::config::{Job, Mode};
+use crate::config::{Config, Job, Mode};
 use crate::mirror::Mirror;
 use crate::plan::{Judged as _, LeaverAction, Present, Verdict};
 use crate::queue;
@@ -49,6 +49,7 @@ pub(crate) struct Memberships<'a> {
     /// The people at the service.
     members: &'a Mirror,
     store: &'a Store,
+    config: &'a Config,
     /// The job as a whole.
     whole: JobName,
     pairs: PairsRead<'a>,
@@ -115,6 +116,7 @@ impl<'a> Memberships<'a> {
             found: own.into_iter().flat_map(|own| own.results.found.values().copied()).collect(),
             members: mirrors.get(Target::Contractor)?,
             store: context.store,
+            config: context.config,
             whole,
             pairs,
         })
@@ -161,7 +163,11 @@ impl<'a> Memberships<'a> {
         let owner = Owner::of(self.store, Target::Contractor, id)?;
         Ok(match owner {
             // The other job has not taken the person over yet, or does not know where they are.
-            Some(owner) if owner.offers_to(self.store)?.is_some() || self.is_unsure_elsewhere(&owner)? => {
+            Some(owner)
+                if owner.offers_to(self.store)?.is_some()
+                    || self.is_unsure_elsewhere(&owner)?
+                    || self.is_unjoined_elsewhere(&owner)? =>
+            {
                 Standing::Open
             }
             Some(_) => Standing::Own,
@@ -180,6 +186,20 @@ impl<'a> Memberships<'a> {
         // A run of an inbox without a file read nothing, and says nothing of the rows of the file before it.
         let is_cut = state.last.is_some_and(|last| !last.complete && last.counts.records > 0);
         Ok(is_cut || state.rejected.count > 0)
+    }
+
+    /// Whether the person belongs to another job by now, which has no membership of theirs at the service so far: without any, no one
+    /// can sign in there.
+    fn is_unjoined_elsewhere(&self, owner: &Owner) -> Result<bool, store::Error> {
+        let part = owner.job.root().part(Target::Membership);
+        if owner.job.root() == self.whole || self.config.part(&part).is_none() {
+            return Ok(false);
+        }
+        let mut is_joined = false;
+        SYNCED.each_of(self.store, &part, &owner.key.membership_head(), |_, known: SyncedRecord| {
+            is_joined |= known.stays();
+        })?;
+        Ok(!is_joined)
     }
 
     /// The membership that took the place of one that is gone from the source.

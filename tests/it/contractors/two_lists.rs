@@ -343,3 +343,35 @@ fn law_8_rows_that_join_people_to_an_organization_of_another_job_are_no_contradi
     let ran = world.sync().expect(0);
     assert_eq!(joined(&world).1.len(), 7, "{ran:?}");
 }
+
+#[test]
+fn law_1_a_membership_stays_until_the_other_list_has_made_the_one_that_takes_its_place() {
+    for fault in [
+        "sp.membership.create status=400",
+        "sp.membership.create status=500",
+        "sp.membership.create status=403",
+        "sp.org.create status=400",
+    ] {
+        let world = of(firms("north"), &firms("south"));
+        let rows = |rows: &str| format!("No,Name,Email,Firm\n{rows}");
+        let (one, eight) = ("1,Person 1,p1@example.com,Acme\n", "8,Person 8,p8@example.com,Acme\n");
+        world.put("north.csv", rows(&format!("{one}6,Person 6,p6@example.com,Bolt\n")).as_bytes());
+        world.put("south.csv", rows(eight).as_bytes());
+        world.sync().expect(0);
+        let before = joined(&world);
+        world.faults(&[fault]);
+        world.put("north.csv", rows(one).as_bytes());
+        world.put("south.csv", rows(&format!("{eight}6,Person 6,p6@example.com,Core\n")).as_bytes());
+        for _ in 0..4 {
+            let ran = world.sync();
+            assert_eq!(joined(&world), before, "{fault}: {ran:?}");
+        }
+        world.faults(&[]);
+        world.run(&["queue", "retry", "south"]);
+        (0..3).for_each(|_| drop(world.sync()));
+        let (members, memberships) = joined(&world);
+        assert_eq!((members, memberships.len()), (before.0, 3), "{fault}: one place of work for another");
+        assert_ne!(memberships, before.1, "{fault}");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{fault}");
+    }
+}
