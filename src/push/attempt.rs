@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use smol_str::SmolStr;
 
 use super::circuit_breaker::CircuitBreaker;
 use super::commit::Written;
 use super::error::Error;
+use super::identity::another_person;
 use super::outcome::Step;
 use super::request::body::{self, RequestBody, lost};
 use super::taken::not_taken;
@@ -16,10 +16,10 @@ use crate::api::{self, Deleted, Fate};
 use crate::crash::term;
 use crate::fault::chain;
 use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
-use crate::plan::{HoldReason, is_another_person};
+use crate::plan::HoldReason;
 use crate::queue::{Change, Holdings, State};
-use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Target, Values, normalize};
-use crate::snapshot::{Owner, SyncedRecord};
+use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Values};
+use crate::snapshot::SyncedRecord;
 use crate::store::Batch;
 
 /// How often it is looked whether the push is to end, while another worker's last writes may still be on their way.
@@ -244,49 +244,6 @@ impl Push<'_> {
         }
     }
 
-    /// Who an entity was before the service answered a create with it, where that is another person: it may update people where
-    /// it is to create them (specification, Common behaviour). What two jobs have of anything else may be one.
-    fn overwritten(&self, mirror: &Mirror, change: &Change, id: RemoteId) -> Result<Option<String>, Error> {
-        let has_presence = self.target.has_presence();
-        let owner = Owner::besides(self.store, change.target, id, (&change.job, &change.key))?;
-        if let Some(Owner { job, key }) = owner.filter(|owner| has_presence || owner.job == change.job) {
-            return Ok(Some(format!("key {key} of job {job}")));
-        }
-        if !has_presence {
-            return Ok(None);
-        }
-        let before = mirror.get(self.store, id)?;
-        let is_another = |before: &Entity| is_another_person(|field| before.value(field).clone(), &change.wish.fields);
-        Ok(before.filter(is_another).map(|_| format!("another {}", self.target.noun())))
-    }
-
-    /// Whether nothing by which a leaver is known is left of their entity: it was made another person's at the service (law 6).
-    fn is_replaced(&self, known: &SyncedRecord, now: &Entity) -> bool {
-        let last = |field: &str| known.echo.get(field).or_else(|| known.sent.get(field)).cloned().unwrap_or_default();
-        let stays = |field: &SmolStr| match (last(field).as_text(), now.value(field).as_text()) {
-            (Some(last), Some(now)) => normalize(last) == normalize(now),
-            _ => false,
-        };
-        let is_shown = |field: &str| !now.value(field).is_empty() && known.sent.contains_key(field);
-        self.target.has_presence()
-            && Target::IDENTITY.into_iter().all(is_shown)
-            && is_another_person(last, &now.fields)
-            && !self.match_on.iter().any(stays)
-    }
-
-    /// Whether the service answered a create with an entity of someone else, or one that joins others: nothing says then that this one was
-    /// made.
-    fn is_of_another(&self, change: &Change, after: &Entity) -> Result<bool, Error> {
-        let is_shown = |field: &str| !after.value(field).is_empty();
-        if self.target.has_presence() {
-            let is_identified = Target::IDENTITY.into_iter().all(is_shown);
-            return Ok(is_identified && is_another_person(|field| after.value(field).clone(), &change.wish.fields));
-        }
-        let wanted = self.findable(change)?;
-        let joins = wanted.get(Target::COMPOSITE).filter(|pair| !pair.is_empty() && is_shown(Target::COMPOSITE));
-        Ok(joins.is_some_and(|pair| pair != after.value(Target::COMPOSITE)))
-    }
-
     /// Stops this push and later ones where the service took away what a change does not touch (law 2). `held` is what there was
     /// before the change was sent.
     fn compare(
@@ -348,13 +305,7 @@ impl Push<'_> {
             self.wait(change)?;
             return Ok(Step::Done(Outcome::OnSite));
         }
-        let other = known.as_ref().filter(|known| self.is_replaced(known, &before)).map(|_| {
-            format!(
-                "id {} has another name and email there than the person of this record: remove whoever left there",
-                id
-            )
-        });
-        if let Some(words) = another_person(known.as_ref(), &before).or(other) {
+        if let Some(words) = self.no_leaver(known.as_ref(), &before) {
             return Ok(Step::Done(self.park(change, 0, &words)?));
         }
         if fresh.is_administrator() {
@@ -494,15 +445,6 @@ impl Outlook {
 /// What the entity was before a request for the change left whose outcome is unknown.
 pub(super) fn earlier(change: &Change) -> Option<Entity> {
     change.before.as_deref().cloned()
-}
-
-/// Why an entity is not the one that the record was: the service made it at another time.
-fn another_person(known: Option<&SyncedRecord>, now: &Entity) -> Option<String> {
-    // An entity that was created again at the service, and matched again, has another id.
-    let other = known.is_some_and(|known| known.id == now.id && known.is_of_another(&now.created));
-    other.then(|| {
-        format!("id {} was made at another time than the person of this record: they are different people", now.id)
-    })
 }
 
 /// Why nothing more is sent.

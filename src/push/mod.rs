@@ -18,6 +18,7 @@ mod attempt;
 mod circuit_breaker;
 mod commit;
 mod error;
+mod identity;
 mod lanes;
 mod outcome;
 mod photo;
