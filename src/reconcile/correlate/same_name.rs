@@ -27,7 +27,7 @@ use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Key, Record, RemoteId, Target, Value};
+use crate::record::{Entity, Key, Record, RemoteId, Target, Value};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -46,7 +46,15 @@ pub(crate) struct SameName {
     waited: BTreeSet<Key>,
     /// The entities that records may be, as an earlier run found, and which no record claims: where a change at the service
     /// hides it, this is all that is known.
-    doubts: BTreeMap<Key, RemoteId>,
+    doubts: BTreeMap<Key, Doubt>,
+}
+
+/// The entity that a record may be, as an earlier run found.
+#[derive(Clone, Copy)]
+struct Doubt {
+    id: RemoteId,
+    /// Whether another record had it then, so that nothing was asked: a row that names someone else by now is of that one.
+    was_taken: bool,
 }
 
 /// A person of this job who is missing from the read.
@@ -81,14 +89,15 @@ impl SameName {
         namesakes.waited = waiting.keys().cloned().collect();
         let claimed: BTreeSet<RemoteId> = claims.entities(|_| false).collect();
         let decisions = held::decisions(context.store, &context.job.name)?;
-        let doubts = decisions.iter().map(|(key, decided)| (key, decided.doubt));
+        let asked = |id: RemoteId| Doubt { id, was_taken: false };
         let of_held = |held: &PendingApproval| match held.reason {
-            HoldReason::Taken { id, .. } => Some(id),
-            _ => held.doubt,
+            HoldReason::Taken { id, .. } => Some(Doubt { id, was_taken: true }),
+            _ => held.doubt.map(asked),
         };
+        let doubts = decisions.iter().map(|(key, decided)| (key, decided.doubt.map(asked)));
         let doubts = doubts.chain(waiting.iter().map(|(key, held)| (key, of_held(held))));
         let doubts = doubts.filter_map(|(key, doubt)| Some((key.clone(), doubt?)));
-        namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(doubt)).collect();
+        namesakes.doubts = doubts.filter(|(_, doubt)| !claimed.contains(&doubt.id)).collect();
         if !state.mapping.is_empty() && !state.is_rebuilt {
             let is_asked = |held: &PendingApproval| held.reason.is_stranger();
             let asked = waiting.into_iter().filter(|(_, held)| is_asked(held)).map(|(key, _)| key);
@@ -205,28 +214,11 @@ impl SameName {
             let earlier = context.known(&first.key)?.filter(|known| known.id == first.id).map(Box::new);
             return Ok(Correlation::Doubtful { reason, entity, earlier });
         }
-        if let Some(id) = self.doubts.get(&candidate.key)
-            && let Some(entity) = context.mirror.get(context.store, *id)?
+        if let Some(doubt) = self.doubts.get(&candidate.key)
+            && let Some(entity) = context.mirror.get(context.store, doubt.id)?
+            && let Some(correlation) = doubt.of(&record, entity, candidate, context)?
         {
-            let Some(owner) = context.owner(*id, &candidate.key)? else {
-                let one = context.mirror.target().noun().to_owned();
-                let reason = HoldReason::EarlierMatch { one, id: *id };
-                return Ok(Correlation::Doubtful { reason, entity, earlier: None });
-            };
-            // Another record got them meanwhile, which says nothing of this one: it waits until a person has said so.
-            let is_same = |field: &&'static str| {
-                let text = hash_of(&record, field);
-                text.is_some() && text == identity_hash(field, entity.value(field))
-            };
-            if let Some(field) = Target::IDENTITY.into_iter().find(is_same) {
-                let by = field.into();
-                if owner.job != context.job.name {
-                    let (id, job, key) = (*id, owner.job.to_string(), owner.key);
-                    return Ok(Correlation::Unclear(Unclear::Taken { by, id, job, key }));
-                }
-                let seen = (context.presence)(&owner.key) == RowPresence::Seen;
-                return Ok(Correlation::Unclear(Unclear::Shared { by, key: owner.key, seen }));
-            }
+            return Ok(correlation);
         }
         if self.asked.as_ref().is_some_and(|asked| !asked.contains(&candidate.key)) {
             return Ok(Correlation::New);
@@ -240,6 +232,41 @@ impl SameName {
             }
         }
         Ok(Correlation::New)
+    }
+}
+
+impl Doubt {
+    /// The correlation of a record that may be this entity; none where another one has it and the row names someone else.
+    fn of(
+        self,
+        record: &Record,
+        entity: Entity,
+        candidate: &Candidate,
+        context: &CorrelationContext<'_>,
+    ) -> Result<Option<Correlation>, Error> {
+        let is_same = |field: &&'static str| {
+            let text = hash_of(record, field);
+            text.is_some() && text == identity_hash(field, entity.value(field))
+        };
+        let same = Target::IDENTITY.into_iter().find(is_same);
+        let id = self.id;
+        Ok(match (context.owner(id, &candidate.key)?, same) {
+            (None, same) if !self.was_taken || same.is_some() => {
+                let one = context.mirror.target().noun().to_owned();
+                let reason = HoldReason::EarlierMatch { one, id };
+                Some(Correlation::Doubtful { reason, entity, earlier: None })
+            }
+            // Another record has them, which says nothing of this one: it waits until a person has said so.
+            (Some(owner), Some(field)) if owner.job == context.job.name => {
+                let seen = (context.presence)(&owner.key) == RowPresence::Seen;
+                Some(Correlation::Unclear(Unclear::Shared { by: field.into(), key: owner.key, seen }))
+            }
+            (Some(owner), Some(field)) => {
+                let (by, job, key) = (field.into(), owner.job.to_string(), owner.key);
+                Some(Correlation::Unclear(Unclear::Taken { by, id, job, key }))
+            }
+            (_, None) | (None, Some(_)) => None,
+        })
     }
 }
 

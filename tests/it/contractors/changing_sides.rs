@@ -646,3 +646,19 @@ fn law_4_who_waits_between_two_lists_is_asked_about_in_each_run_and_never_made_t
         assert_eq!(ids(&world), before, "{leavers}");
     }
 }
+
+#[test]
+fn law_8_who_had_the_mailbox_of_someone_on_another_list_comes_in_with_their_own() {
+    let world = sites(false);
+    world.put("north.csv", list(&["ana", "bo"]).as_bytes());
+    world.put("south.csv", list(&["cy"]).as_bytes());
+    world.sync().expect(0);
+    let with = |email: &str| list(&["cy"]) + &format!("77,Dee Moss,{email}\n");
+    world.put("south.csv", with("ana@example.com").as_bytes());
+    for _ in 0..2 {
+        assert_eq!(world.sync().expect(4).writes().0, 0);
+    }
+    world.put("south.csv", with("dee@example.com").as_bytes());
+    world.sync().expect(0);
+    assert_eq!(there(&world, "staff"), ["ana", "bo", "cy", "dee"]);
+}
