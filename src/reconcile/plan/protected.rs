@@ -1,9 +1,10 @@
 //! Who has the names in a job's `protect`.
 //!
 //! A person may get another number or another email, and is protected all the same: the one who had a name last is remembered, and
-//! each run says that the name is no one's any more. Where someone else has it by now, that person is protected instead.
+//! each run says that it is not theirs any more. Where someone else has it by now, that person is protected, too.
 //!
-//! Rejected: to say so and no more. The run that says it may be the one that removes the person.
+//! Rejected: to say so and no more. The run that says it may be the one that removes the person. Rejected, too: to protect the other
+//! person instead. No one was asked whether the one who was meant may leave.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -60,11 +61,9 @@ impl<'a> Inputs<'a> {
                 if is_no_ones && !self.protects_elsewhere(&folded)? {
                     names.unknown.push(name);
                 }
-                if gained.is_empty() {
-                    for person in former {
-                        names.former.push((name, self.called(&person)?));
-                        people.push(person);
-                    }
+                for person in former {
+                    names.former.push((name, self.called(&person)?));
+                    people.push(person);
                 }
                 people.extend(gained);
             }

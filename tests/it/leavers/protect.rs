@@ -50,6 +50,28 @@ fn law_6_who_has_another_number_or_email_by_now_stays_protected_and_each_run_say
 }
 
 #[test]
+fn law_6_who_had_a_name_that_someone_else_has_by_now_stays_protected_with_them() {
+    let world = World::synced(protecting("\"P00002\""), 20);
+    let renamed = people(1..21).replace(&row(2, "Clerk"), &row(2, "Clerk").replace("P00002", "N2"));
+    world.sync_of(renamed.clone());
+    world.run(&["approve", "staff"]);
+    world.sync();
+    // The number is given to someone who begins.
+    let newcomer = "P00002,Zed New,zed@example.com,Clerk\n";
+    world.sync_of(renamed + newcomer);
+    world.run(&["approve", "staff"]);
+    world.sync();
+    assert_eq!(world.staff().len(), 21);
+    // Both are gone from the file.
+    world.csv(people(1..21).replace(&row(2, "Clerk"), ""));
+    for _ in 0..3 {
+        let ran = world.sync().expect(0);
+        assert_eq!((ran.writes().2, world.staff().len()), (0, 21), "{ran:?}");
+        assert!(ran.reason().contains("is still protected; name them by that"), "{ran:?}");
+    }
+}
+
+#[test]
 fn law_6_a_name_that_someone_of_another_job_had_is_not_said_to_protect_no_one() {
     let lines = "protect = [\"person2@example.com\"]\n";
     let other = Config::OTHER_JOB.replace("match_on", &format!("{lines}match_on"));
