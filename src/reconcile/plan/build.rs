@@ -341,12 +341,20 @@ impl<'a> Inputs<'a> {
     }
 
     /// What a run says of what it found in the state, and at the service.
-    fn notes_of_state(&self, protected: &ProtectedNames<'_>, overtaken: &[(Key, bool)]) -> Result<Vec<String>, Error> {
+    fn notes_of_state(
+        &self,
+        protected: &ProtectedNames<'_>,
+        overtaken: &[(Key, bool)],
+        classified: &Classified,
+    ) -> Result<Vec<String>, Error> {
         let name = &self.job().name;
         let taken_back = notes::taken_back_note(held::taking_back(self.store(), name)?, name);
         let unprotected = notes::unprotected_note(&protected.unknown);
         let renamed = notes::renamed_note(&protected.former);
-        let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&self.not_removed()?)];
+        // Who came back is one of the records of this read.
+        let mut still_there = self.not_removed()?;
+        still_there.retain(|id| !classified.matched.contains(id) && !classified.claimed.contains(id));
+        let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&still_there)];
         let overtaken = notes::overtaken_note(overtaken.iter().filter(|(_, begins)| *begins).count());
         let of_state = [taken_back, unprotected, renamed];
         Ok(of_state.into_iter().chain(of_service).flatten().chain(overtaken).collect())
@@ -428,7 +436,7 @@ impl<'a> Inputs<'a> {
         let protected = self.protected()?;
         let there = self.there(!attendance.sees_all)?;
         let overtaken = if attendance.sees_all { self.overtaken()? } else { Vec::new() };
-        let of_state = self.notes_of_state(&protected, &overtaken)?;
+        let of_state = self.notes_of_state(&protected, &overtaken, &classified)?;
         let void = self.void_takeovers()?;
         let on_both_sides = self.on_both_sides()?;
         let of_rows = notes_of_rows(&classified).into_iter().chain(notes::both_sides_notes(&on_both_sides));

@@ -314,6 +314,14 @@ fn law_1_who_is_still_there_after_a_removal_that_was_confirmed_is_named_for_as_l
         world.sync_at(&clock).reasons.iter().any(|reason| reason.text.contains(&format!("still has id {id},")))
     };
     assert!([2, 48, 48, 100].into_iter().all(is_named), "it is there: {:?}", world.staff());
+    // Who comes back is not to be removed.
+    world.csv(people(0..5));
+    assert!(!is_named(48) && !is_named(48));
+    world.csv(people(0..4));
+    world.faults(&["staff.delete status=200"]);
+    world.sync_at(&clock);
+    world.faults(&[]);
+    assert!(is_named(48));
     world.service().remove("staff", id);
     assert!(!is_named(48) && !is_named(48));
 }
