@@ -40,17 +40,21 @@ pub fn has_same_name(one: &Values, other: &Values) -> bool {
     is_same_name(&name(one), &name(other))
 }
 
-/// The form in which a value tells one person from another: of a name its words in order of the alphabet, whatever the way in which a
-/// template puts them. `None` of an empty one.
-pub fn identity_form(field: &str, value: &Value) -> Option<String> {
+/// The form in which a value tells one entity from another: of the name of a person its words in order of the alphabet, whatever the way
+/// in which a template puts them. `None` of an empty one.
+pub fn identity_form(target: Target, field: &str, value: &Value) -> Option<String> {
     let text = text(value);
-    let form = if field == Target::NAME { words(&text).into_iter().collect::<Vec<_>>().join(" ") } else { text };
+    let form = match field {
+        Target::NAME if target.has_presence() => words(&text).into_iter().collect::<Vec<_>>().join(" "),
+        Target::NAME => text.split_whitespace().collect::<Vec<_>>().join(" "),
+        _ => text,
+    };
     (!form.is_empty()).then_some(form)
 }
 
 /// The digest of that form.
-pub fn identity_hash(field: &str, value: &Value) -> Option<u64> {
-    identity_form(field, value).map(|form| xxh3_64(form.as_bytes()).max(1))
+pub fn identity_hash(target: Target, field: &str, value: &Value) -> Option<u64> {
+    identity_form(target, field, value).map(|form| xxh3_64(form.as_bytes()).max(1))
 }
 
 /// Whether one name is the other, whatever the order of its words, or the other with more words.

@@ -89,12 +89,13 @@ impl<'a> People<'a> {
 
     /// Notes what an update brings, and returns it: the place of each field and the folded value.
     fn note_brought(&mut self, at: usize, update: &Update<'_>) -> Vec<(usize, String)> {
-        let brought = |(place, field): (usize, &SmolStr)| Some((place, update.brings(field)?));
+        let target = self.rules.target;
+        let brought = |(place, field): (usize, &SmolStr)| Some((place, update.brings(target, field)?));
         let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
         for (place, _) in &brought {
             let (place, field) = (*place, &self.fields[*place]);
-            let before = form_hash(&update.entity.fields, field);
-            let hash = form_hash(&update.record.fields, field);
+            let before = form_hash(target, &update.entity.fields, field);
+            let hash = form_hash(target, &update.record.fields, field);
             self.brought.extend(hash.map(|hash| Brought { place, hash, at, before }));
         }
         brought
@@ -141,7 +142,7 @@ impl<'a> People<'a> {
             if matched_name.is_some() || whole.is_some() {
                 let (record, _) = candidate.open(context.spill)?;
                 let bring = |place: usize| {
-                    let hash = form_hash(&record.fields, &self.fields[place]);
+                    let hash = form_hash(self.rules.target, &record.fields, &self.fields[place]);
                     hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
                 };
                 same.extend(matched_name.map(bring).unwrap_or_default());
@@ -173,8 +174,8 @@ impl<'a> People<'a> {
         update: &Update<'_>,
         context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
-        let field = self.fields[place].clone();
-        let sought = formed(&update.record.fields, &field);
+        let (target, field) = (self.rules.target, self.fields[place].clone());
+        let sought = formed(target, &update.record.fields, &field);
         let others = match self.holders(context)?[place].find(&sought) {
             Match::None => Vec::new(),
             Match::One { id, .. } => vec![id],
@@ -182,7 +183,8 @@ impl<'a> People<'a> {
         };
         for id in others.into_iter().filter(|id| *id != update.entity.id) {
             let other = context.mirror.get(context.store, id)?;
-            if other.is_some_and(|other| identity_form(&field, other.value(&field)).as_deref() == Some(wanted)) {
+            if other.is_some_and(|other| identity_form(target, &field, other.value(&field)).as_deref() == Some(wanted))
+            {
                 return Ok(Some(id));
             }
         }
@@ -193,10 +195,10 @@ impl<'a> People<'a> {
         if self.holders.is_none() {
             let mut all: Vec<Matcher> =
                 self.fields.iter().map(|field| Matcher::empty(std::slice::from_ref(field))).collect();
-            let fields = &self.fields;
+            let (target, fields) = (self.rules.target, &self.fields);
             context.mirror.each(context.store, |entity| {
                 for (field, matcher) in fields.iter().zip(&mut all) {
-                    let fields = formed(&entity.fields, field);
+                    let fields = formed(target, &entity.fields, field);
                     matcher.add(&Entity { id: entity.id, created: String::new(), fields });
                 }
             })?;
@@ -250,30 +252,30 @@ impl<'u> Update<'u> {
             [false, true] => Target::NAME,
             _ => return false,
         };
-        self.brings(other).is_some()
+        self.brings(job.mapping.target, other).is_some()
     }
 
     /// What it brings into a field that was neither there nor sent before.
-    fn brings(&self, field: &str) -> Option<String> {
+    fn brings(&self, target: Target, field: &str) -> Option<String> {
         let wanted = self.record.fields.get(field)?;
         let sent = self.sent.and_then(|sent| sent.get(field));
         if wanted == self.entity.value(field) || sent == Some(wanted) {
             return None;
         }
-        let wanted = identity_form(field, wanted)?;
-        let is_there = |value: &Value| identity_form(field, value).as_ref() == Some(&wanted);
+        let wanted = identity_form(target, field, wanted)?;
+        let is_there = |value: &Value| identity_form(target, field, value).as_ref() == Some(&wanted);
         (!is_there(self.entity.value(field)) && !sent.is_some_and(is_there)).then_some(wanted)
     }
 }
 
 /// The form of one field alone.
-fn formed(fields: &Values, field: &SmolStr) -> Values {
-    let form = fields.get(field).and_then(|value| identity_form(field, value));
+fn formed(target: Target, fields: &Values, field: &SmolStr) -> Values {
+    let form = fields.get(field).and_then(|value| identity_form(target, field, value));
     form.map(|form| (field.clone(), Value::text(form))).into_iter().collect()
 }
 
-fn form_hash(fields: &Values, field: &SmolStr) -> Option<u64> {
-    fields.get(field).and_then(|value| identity_hash(field, value))
+fn form_hash(target: Target, fields: &Values, field: &SmolStr) -> Option<u64> {
+    fields.get(field).and_then(|value| identity_hash(target, field, value))
 }
 
 fn text(value: &Value) -> Option<String> {

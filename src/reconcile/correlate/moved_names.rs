@@ -23,6 +23,7 @@ type IdentityValue = (usize, u64);
 pub(crate) struct MovedNames {
     /// The fields of [`Target::IDENTITY`], by place, that the job may change in people.
     fields: Vec<usize>,
+    target: Target,
     lost: Vec<(IdentityValue, usize)>,
     /// Of known people only: a first run has new ones without number.
     gained: Vec<(IdentityValue, usize)>,
@@ -32,7 +33,7 @@ impl MovedNames {
     pub(crate) fn new(rules: Rules<'_>) -> Self {
         let is_owned = |name: &str| rules.target.has_presence() && rules.owned().any(|field| field.name == name);
         let fields = Target::IDENTITY.iter().enumerate().filter(|(_, name)| is_owned(name)).map(|(place, _)| place);
-        Self { fields: fields.collect(), lost: Vec::new(), gained: Vec::new() }
+        Self { fields: fields.collect(), target: rules.target, lost: Vec::new(), gained: Vec::new() }
     }
 
     /// Whether names and emails of a job's records are those of people that it may change.
@@ -49,10 +50,12 @@ impl MovedNames {
             _ => return,
         };
         for field in self.fields.iter().copied() {
-            let Some(value) = identity(record, field) else { continue };
+            let Some(value) = identity(self.target, record, field) else { continue };
             let name = Target::IDENTITY[field];
-            let before = [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))]
-                .map(|before| before.and_then(|value| identity_hash(name, value)).map(|hash| (field, hash)));
+            let before =
+                [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))].map(|before| {
+                    before.and_then(|value| identity_hash(self.target, name, value)).map(|hash| (field, hash))
+                });
             if !before.contains(&Some(value)) {
                 self.gained.push((value, at));
                 self.lost.extend(before.into_iter().flatten().map(|value| (value, at)));
@@ -75,7 +78,7 @@ impl MovedNames {
         let is_new = |(_, candidate): &(usize, &Candidate)| context.index.by_key(candidate.key.as_str()).is_none();
         for (at, candidate) in candidates.iter().enumerate().filter(is_new) {
             let (record, _) = candidate.open(context.spill)?;
-            let values = self.fields.iter().filter_map(|field| identity(&record, *field));
+            let values = self.fields.iter().filter_map(|field| identity(self.target, &record, *field));
             let values: Vec<IdentityValue> = values.filter(|value| other(&self.lost, *value, at).is_some()).collect();
             if !values.is_empty() && !matches!(claims.correlation(at, context)?, Correlation::Matched { .. }) {
                 self.gained.extend(values.into_iter().map(|value| (value, at)));
@@ -97,8 +100,8 @@ impl MovedNames {
     }
 }
 
-fn identity(record: &Record, field: usize) -> Option<IdentityValue> {
-    same_name::hash_of(record, Target::IDENTITY[field]).map(|hash| (field, hash))
+fn identity(target: Target, record: &Record, field: usize) -> Option<IdentityValue> {
+    same_name::hash_of(target, record, Target::IDENTITY[field]).map(|hash| (field, hash))
 }
 
 /// Another candidate with a value than the one at a position.
