@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 
 use crate::api::Error as ApiError;
 use crate::crash::term;
+use crate::fault::chain;
 use crate::mirror::{self, EntityRef, LOOK_AGAIN, Remote};
 use crate::plan::{HoldReason, Judged as _};
 use crate::reconcile::model::context::Context;
@@ -64,7 +65,13 @@ async fn is_there(context: &Context<'_>, record: &Owner) -> Result<bool, Error> 
             Ok(is_shown)
         }
         Err(error) => {
-            tracing::warn!(id = %known.id, %error, "who moved to another job could not be asked for, so they stay");
+            let (job, key, reason) = (record.job.as_str(), record.key.as_str(), chain(&error).to_string());
+            tracing::warn!(
+                job,
+                key,
+                reason,
+                "key {key} of job {job} could not be asked for, so who moved there stays: {reason}"
+            );
             Ok(false)
         }
     }

@@ -14,7 +14,7 @@ use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::besides::Besides;
 use crate::reconcile::report::names::named;
 use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
-use crate::text::counted;
+use crate::text::{counted, some_of};
 
 /// What one part of a run came to: its plan, what became of it, and what is parked.
 pub(crate) struct Part {
@@ -31,6 +31,8 @@ pub(crate) struct Part {
 
 /// How many different reasons of held and of parked changes a report names.
 const REASONS_MAX: usize = 3;
+/// How many changes a reason names; the rest is counted.
+const NAMED_MAX: usize = 3;
 
 /// What a run of one job came to.
 #[derive(Clone, Debug)]
@@ -250,9 +252,14 @@ fn waits(plan: &JobPlan, mut held: Vec<(Key, HoldReason)>, drained: &Drained) ->
     held
 }
 
-fn undelivered(parts: &[Part]) -> impl Iterator<Item = &StopReason> {
-    parts.iter().flat_map(|part| &part.drained.outcomes).filter_map(|(_, _, outcome)| match outcome {
-        Outcome::Undelivered(reason) => Some(reason),
+/// What could not be delivered, by what a report calls it, and why.
+fn undelivered(parts: &[Part]) -> impl Iterator<Item = (String, &StopReason)> {
+    let outcomes =
+        parts.iter().flat_map(|part| part.drained.outcomes.iter().map(move |outcome| (&part.plan.job, outcome)));
+    outcomes.filter_map(|(job, (key, _, outcome))| match outcome {
+        Outcome::Undelivered(reason) => {
+            Some((job.part_of().map_or_else(|| key.to_string(), |target| named(target, key).to_string()), reason))
+        }
         _ => None,
     })
 }
@@ -303,11 +310,12 @@ fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
 fn reasons(parts: &[Part]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let stopped = parts.iter().find_map(|part| part.drained.stopped.as_ref());
-    let lost: Vec<&StopReason> = undelivered(parts).collect();
-    if let Some(reason) = lost.first() {
+    let (lost, why): (Vec<String>, Vec<&StopReason>) = undelivered(parts).unzip();
+    if let Some(reason) = why.first() {
         let why = stopped.unwrap_or(reason);
         let what = counted(lost.len(), "change could not be delivered", "changes could not be delivered");
-        reasons.push(format!("{what} and will be tried again: {why}").into());
+        let lost = some_of(lost.into_iter(), NAMED_MAX);
+        reasons.push(format!("{what} and will be tried again ({lost}): {why}").into());
     } else if let Some(reason) = stopped {
         let kind = if matches!(reason, StopReason::Paused(_)) { ReasonKind::Paused } else { ReasonKind::Other };
         reasons.push(kind.because(reason.to_string()));

@@ -55,7 +55,7 @@ fn a_file_stays_while_its_changes_can_not_be_delivered() {
     Inbox(&world).drop("b.csv", people(1..9));
     world.faults(&["staff.create status=500"]);
     let ran = world.sync().expect(1);
-    reason_has(&ran, "could not be delivered");
+    reason_has(&ran, "4 changes could not be delivered and will be tried again (P00001, P00002, P00003 and 1 more): ");
     assert_eq!(Inbox(&world).waiting(), ["a.csv", "b.csv"]);
     world.faults(&[]);
     world.sync().expect(0);
