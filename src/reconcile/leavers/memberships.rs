@@ -266,9 +266,11 @@ impl OpenPairs {
     fn load(context: &Context<'_>, memberships: &Job) -> Result<Self, Error> {
         let (store, name) = (context.store, &memberships.name);
         let mut open = Self::default();
-        // What is held to end is not decided on, and a read that still says so says it.
+        // What is held to end is not decided on, and a read that still says so says it. What waits since its row may be about another
+        // company was said all the same: it makes no leaver.
         HELD.each(store, name, |pair, held| {
-            open.begun.extend(held.action.filter(|action| *action == Action::Create).map(|_| pair));
+            let is_doubted = held.action.is_none() && held.reason.doubts_its_row() && held.record.is_some();
+            open.begun.extend((held.action == Some(Action::Create) || is_doubted).then_some(pair));
         })?;
         let today = Day::of(memberships.day(context.now_for_leavers()));
         queue::each(store, name, |change| match change.wish.action {

@@ -371,3 +371,26 @@ fn law_7_who_is_missing_since_any_part_is_mapped_otherwise_waits_for_a_decision(
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "{case}");
     }
 }
+
+#[test]
+fn law_1_a_row_that_ends_another_membership_makes_no_leaver_of_one_whose_own_waits() {
+    let world = with_inbox("include = \"{{ trade != 'gone' }}\"\n", "mode = \"changes\"\n", REMOVING);
+    let rows = |rows: &[String]| HEADER.to_owned() + &rows.concat();
+    inbox(&world, "1.csv", &rows(&[row(1, 1, "Roofer"), row(1, 2, "Roofer"), row(2, 1, "Roofer")]));
+    world.sync().expect(0);
+    // The second company would get the name of the first one, so it waits, and who is new in it with it.
+    let doubtful = row(5, 2, "Roofer").replace("Company 2 Ltd", "Company 1 Ltd");
+    inbox(&world, "2.csv", &rows(&[doubtful]));
+    world.sync().expect(4);
+    assert_eq!(all(&world, "sp.member").len(), 3);
+    // A membership that was never theirs is over.
+    inbox(&world, "3.csv", &rows(&[row(5, 1, "gone")]));
+    for _ in 0..3 {
+        let ran = world.sync();
+        assert_eq!(all(&world, "sp.member").len(), 3, "{ran:?}");
+    }
+    world.run(&["approve", "sites"]).expect(0);
+    world.sync();
+    world.sync().expect(0);
+    assert_eq!(pairs(&world), [pair(1, 1), pair(1, 2), pair(2, 1), pair(5, 2)]);
+}

@@ -244,14 +244,14 @@ impl Collector<'_> {
         Ok(Undelivered { records, withdrawn, unusable, doubted, taken_back })
     }
 
-    /// Those whose memberships the rows of this read name.
+    /// Those whose memberships the rows of this read name. A row that ends one says nothing of another one.
     fn members(&self) -> BTreeSet<Key> {
         if self.job.mapping.target != Target::Membership {
             return BTreeSet::new();
         }
         let unchanged = (0..self.index.len()).filter(|at| self.lines[*at] > 0);
         let unchanged = unchanged.filter_map(|at| Key::new(self.index.entry(at).key)?.member());
-        let named = self.candidates.iter().map(|one| &one.key).chain(self.left.keys()).chain(&self.early);
+        let named = self.candidates.iter().map(|one| &one.key).chain(&self.early);
         named.filter_map(Key::member).chain(unchanged).collect()
     }
 
