@@ -310,7 +310,8 @@ fn once(parts: &[Part], of: fn(&JobPlan) -> &Vec<Rejected>) -> Vec<&Rejected> {
 fn reasons(parts: &[Part]) -> Vec<Reason> {
     let mut reasons = Vec::new();
     let stopped = parts.iter().find_map(|part| part.drained.stopped.as_ref());
-    let (lost, why): (Vec<String>, Vec<&StopReason>) = undelivered(parts).unzip();
+    let (mut lost, why): (Vec<String>, Vec<&StopReason>) = undelivered(parts).unzip();
+    lost.sort();
     if let Some(reason) = why.first() {
         let why = stopped.unwrap_or(reason);
         let what = counted(lost.len(), "change could not be delivered", "changes could not be delivered");
