@@ -38,5 +38,5 @@ pub use elements::{ElementError, Elements};
 pub(crate) use entities::{ENTITIES, REMOVALS};
 pub use entities::{Mirror, Removal, drop_gone, force_full_listing, put};
 pub use error::{Error, ErrorKind};
-pub(crate) use pull::LOOK_AGAIN;
+pub(crate) use remote::LOOK_AGAIN;
 pub use remote::{EntityRef, Remote, holders};

@@ -1,7 +1,6 @@
 //! Pulls the service's entities into the mirror.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -10,7 +9,7 @@ use super::collection::{Locations, PullSet, PullState};
 use super::elements::Elements;
 use super::entities::{ENTITIES, Mirror, Removal, gather};
 use super::error::{Error, ErrorKind};
-use super::remote::Remote;
+use super::remote::{LOOK_AGAIN, Remote};
 use crate::api::{self, Answered, Api, Client, Element, ForMembers, ForStaff, Location, Walked, list_all};
 use crate::clock::Clock;
 use crate::crash::term;
@@ -26,8 +25,6 @@ const GONE_ASKED_AGAIN: usize = 8;
 /// Up to this number, or this share of those that are listed, entities that are there may be missing from the list: of more, it lies.
 const UNLISTED_MAX: usize = 3;
 const UNLISTED_SHARE: usize = 100;
-/// After how long what seems not to be there is asked for once more (law 3).
-pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 
 impl Mirror {
     /// Reads what changed at the service, or all of it where a whole listing is due. With `persist`, entities

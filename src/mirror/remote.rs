@@ -1,13 +1,18 @@
 //! One entity of any target as the service shows it, and how it is read.
 
+use std::time::Duration;
+
 use jiff::Timestamp;
 
 use crate::api::{
     self, Answered, Api, Certification, CertificationHolder, Client, Entity as _, Member, Membership, Organization,
     Pages, Query, Staff, Walked, Wire as _, listed,
 };
+use crate::crash::term;
 use crate::record::{RemoteId, Target};
 
+/// After how long what seems not to be there is asked for once more (law 3).
+pub(crate) const LOOK_AGAIN: Duration = Duration::from_secs(3);
 /// What the names of roles contain that let someone administrate the account.
 const ADMINISTRATORS: &[&str] = &["admin", "owner"];
 
@@ -169,6 +174,16 @@ impl Remote {
             Self::Staff(staff) => staff.roles.as_ref().is_some_and(is_one),
             Self::Member(_) | Self::Organization(_) | Self::Membership(_) | Self::Holder(_) => false,
         }
+    }
+
+    /// Reads one; one that seems to be gone is asked for once more after [`LOOK_AGAIN`].
+    pub async fn look(client: &Client, at: EntityRef) -> Result<Answered<Option<Self>>, api::Error> {
+        let answered = Self::get(client, at).await?;
+        if answered.value.is_some() {
+            return Ok(answered);
+        }
+        tokio::time::sleep(term(LOOK_AGAIN)).await;
+        Self::get(client, at).await
     }
 
     /// Reads one; `None` where there is none of that id.

@@ -52,9 +52,10 @@ pub fn identity_form(target: Target, field: &str, value: &Value) -> Option<Strin
     (!form.is_empty()).then_some(form)
 }
 
-/// The digest of that form.
-pub fn identity_hash(target: Target, field: &str, value: &Value) -> Option<u64> {
-    identity_form(target, field, value).map(|form| xxh3_64(form.as_bytes()).max(1))
+/// The digest of that form, of a field among others; of all but names the one by which entities are matched.
+pub fn identity_hash(target: Target, fields: &Values, field: &str) -> Option<u64> {
+    let form = identity_form(target, field, fields.get(field)?)?;
+    Some(xxh3_64(form.as_bytes()).max(1))
 }
 
 /// Whether one name is the other, whatever the order of its words, or the other with more words.

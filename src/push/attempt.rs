@@ -15,7 +15,7 @@ use super::{Outcome, Push};
 use crate::api::{self, Deleted, Fate};
 use crate::crash::term;
 use crate::fault::chain;
-use crate::mirror::{Elements, EntityRef, LOOK_AGAIN, Mirror, Remote};
+use crate::mirror::{Elements, EntityRef, Mirror, Remote};
 use crate::plan::HoldReason;
 use crate::queue::{Change, Holdings, State};
 use crate::record::{Action, Entity, Field, FieldKind, RemoteId, Values};
@@ -350,12 +350,7 @@ impl Push<'_> {
         mirror: &Mirror,
         at: EntityRef,
     ) -> Result<(Option<Remote>, Option<Timestamp>), api::Error> {
-        let get = || Remote::get(self.client, at);
-        let mut answered = get().await?;
-        if answered.value.is_none() {
-            tokio::time::sleep(term(LOOK_AGAIN)).await;
-            answered = get().await?;
-        }
+        let mut answered = Remote::look(self.client, at).await?;
         let lacks = |shown: &Remote| shown.unshown().iter().any(|name| mirror.shows_in_lists(name));
         if let Some(shown) = answered.value.as_mut().filter(|shown| lacks(shown)) {
             shown.complete(self.client).await?;

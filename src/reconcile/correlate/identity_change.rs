@@ -14,7 +14,7 @@ use smol_str::SmolStr;
 
 use super::correlator::{CorrelationContext, Correlator};
 use crate::config::Job;
-use crate::plan::{Correlation, HoldReason, Match, Matcher, Rules, identity_form, identity_hash, is_another_person};
+use crate::plan::{Correlation, HoldReason, Rules, identity_form, identity_hash, is_another_person};
 use crate::reconcile::model::error::Error;
 use crate::record::{Entity, Field, FieldKind, Key, Record, RemoteId, Target, Value, Values, normalize};
 use crate::snapshot::Owner;
@@ -24,11 +24,14 @@ pub(crate) struct People<'a> {
     rules: Rules<'a>,
     /// The fields in which two entities must not become one.
     fields: Vec<SmolStr>,
-    /// One index a field, made when the first update asks for it.
-    holders: Option<Vec<Matcher>>,
+    /// Who has what, in order, for each field; made when the first update asks for it.
+    holders: Option<Vec<Holders>>,
     /// What updates bring.
     brought: Vec<Brought>,
 }
+
+/// The digests of the values of a field, and who has them.
+type Holders = Vec<(u64, RemoteId)>;
 
 /// A value that an update brings.
 struct Brought {
@@ -94,8 +97,8 @@ impl<'a> People<'a> {
         let brought: Vec<(usize, String)> = self.fields.iter().enumerate().filter_map(brought).collect();
         for (place, _) in &brought {
             let (place, field) = (*place, &self.fields[*place]);
-            let before = form_hash(target, &update.entity.fields, field);
-            let hash = form_hash(target, &update.record.fields, field);
+            let before = identity_hash(target, &update.entity.fields, field);
+            let hash = identity_hash(target, &update.record.fields, field);
             self.brought.extend(hash.map(|hash| Brought { place, hash, at, before }));
         }
         brought
@@ -142,7 +145,7 @@ impl<'a> People<'a> {
             if matched_name.is_some() || whole.is_some() {
                 let (record, _) = candidate.open(context.spill)?;
                 let bring = |place: usize| {
-                    let hash = form_hash(self.rules.target, &record.fields, &self.fields[place]);
+                    let hash = identity_hash(self.rules.target, &record.fields, &self.fields[place]);
                     hash.map(|hash| self.who_brings((place, hash))).unwrap_or_default()
                 };
                 same.extend(matched_name.map(bring).unwrap_or_default());
@@ -175,13 +178,11 @@ impl<'a> People<'a> {
         context: &CorrelationContext<'_>,
     ) -> Result<Option<RemoteId>, Error> {
         let (target, field) = (self.rules.target, self.fields[place].clone());
-        let sought = formed(target, &update.record.fields, &field);
-        let others = match self.holders(context)?[place].find(&sought) {
-            Match::None => Vec::new(),
-            Match::One { id, .. } => vec![id],
-            Match::Many { ids, .. } => ids,
-        };
-        for id in others.into_iter().filter(|id| *id != update.entity.id) {
+        let Some(sought) = identity_hash(target, &update.record.fields, &field) else { return Ok(None) };
+        let holders = &self.holders(context)?[place];
+        let first = holders.partition_point(|(hash, _)| *hash < sought);
+        let others = holders[first..].iter().take_while(|(hash, _)| *hash == sought).map(|(_, id)| *id);
+        for id in others.filter(|id| *id != update.entity.id) {
             let other = context.mirror.get(context.store, id)?;
             if other.is_some_and(|other| identity_form(target, &field, other.value(&field)).as_deref() == Some(wanted))
             {
@@ -191,18 +192,18 @@ impl<'a> People<'a> {
         Ok(None)
     }
 
-    fn holders(&mut self, context: &CorrelationContext<'_>) -> Result<&[Matcher], Error> {
+    fn holders(&mut self, context: &CorrelationContext<'_>) -> Result<&[Holders], Error> {
         if self.holders.is_none() {
-            let mut all: Vec<Matcher> =
-                self.fields.iter().map(|field| Matcher::empty(std::slice::from_ref(field))).collect();
+            let mut all = vec![Vec::new(); self.fields.len()];
             let (target, fields) = (self.rules.target, &self.fields);
             context.mirror.each(context.store, |entity| {
-                for (field, matcher) in fields.iter().zip(&mut all) {
-                    let fields = formed(target, &entity.fields, field);
-                    matcher.add(&Entity { id: entity.id, created: String::new(), fields });
+                for (field, holders) in fields.iter().zip(&mut all) {
+                    let hash = identity_hash(target, &entity.fields, field);
+                    holders.extend(hash.map(|hash| (hash, entity.id)));
                 }
             })?;
-            self.holders = Some(all.into_iter().map(Matcher::finish).collect());
+            all.iter_mut().for_each(|holders| holders.sort_unstable());
+            self.holders = Some(all);
         }
         Ok(self.holders.as_deref().expect("they were just made"))
     }
@@ -266,16 +267,6 @@ impl<'u> Update<'u> {
         let is_there = |value: &Value| identity_form(target, field, value).as_ref() == Some(&wanted);
         (!is_there(self.entity.value(field)) && !sent.is_some_and(is_there)).then_some(wanted)
     }
-}
-
-/// The form of one field alone.
-fn formed(target: Target, fields: &Values, field: &SmolStr) -> Values {
-    let form = fields.get(field).and_then(|value| identity_form(target, field, value));
-    form.map(|form| (field.clone(), Value::text(form))).into_iter().collect()
-}
-
-fn form_hash(target: Target, fields: &Values, field: &SmolStr) -> Option<u64> {
-    fields.get(field).and_then(|value| identity_hash(target, field, value))
 }
 
 fn text(value: &Value) -> Option<String> {

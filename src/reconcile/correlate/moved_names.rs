@@ -10,7 +10,6 @@
 use std::collections::BTreeMap;
 
 use super::correlator::{CorrelationContext, Correlator};
-use super::same_name;
 use crate::plan::{Correlation, HoldReason, Rules, identity_hash};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
@@ -52,10 +51,9 @@ impl MovedNames {
         for field in self.fields.iter().copied() {
             let Some(value) = identity(self.target, record, field) else { continue };
             let name = Target::IDENTITY[field];
-            let before =
-                [entity.map(|entity| entity.value(name)), known.and_then(|known| known.sent.get(name))].map(|before| {
-                    before.and_then(|value| identity_hash(self.target, name, value)).map(|hash| (field, hash))
-                });
+            let before = [entity.map(|entity| &entity.fields), known.map(|known| &known.sent)].map(|before| {
+                before.and_then(|fields| identity_hash(self.target, fields, name)).map(|hash| (field, hash))
+            });
             if !before.contains(&Some(value)) {
                 self.gained.push((value, at));
                 self.lost.extend(before.into_iter().flatten().map(|value| (value, at)));
@@ -101,7 +99,7 @@ impl MovedNames {
 }
 
 fn identity(target: Target, record: &Record, field: usize) -> Option<IdentityValue> {
-    same_name::hash_of(target, record, Target::IDENTITY[field]).map(|hash| (field, hash))
+    identity_hash(target, &record.fields, Target::IDENTITY[field]).map(|hash| (field, hash))
 }
 
 /// Another candidate with a value than the one at a position.

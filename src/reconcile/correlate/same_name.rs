@@ -27,7 +27,7 @@ use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
-use crate::record::{Entity, Key, Record, RemoteId, Target, Value};
+use crate::record::{Entity, Key, Record, RemoteId, Target, Values};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -110,7 +110,7 @@ impl SameName {
             let target = context.mirror.target();
             context.mirror.each(context.store, |entity| {
                 for field in Target::IDENTITY.into_iter().filter(|_| !claimed.contains(&entity.id)) {
-                    let text = identity_hash(target, field, entity.value(field));
+                    let text = identity_hash(target, &entity.fields, field);
                     let people = text.map(|text| namesakes.strangers.entry((field, text)).or_default());
                     people.into_iter().for_each(|people| people.push(entity.id));
                 }
@@ -133,7 +133,7 @@ impl SameName {
             }
             let missed = Missed { key, id: known.id, has_left: has_left(&known, context) };
             for field in Target::IDENTITY {
-                if let Some(value) = known.sent.get(field).and_then(|value| identity_hash(target, field, value)) {
+                if let Some(value) = identity_hash(target, &known.sent, field) {
                     self.missed.entry((field, value)).or_default().push(missed.clone());
                 }
             }
@@ -148,14 +148,11 @@ impl SameName {
         let mut wanted = BTreeSet::new();
         for candidate in claims.new_ones(context.candidates) {
             let (record, _) = candidate.open(context.spill)?;
-            wanted.extend(whole(context.mirror.target(), |field| {
-                record.fields.get(field).cloned().unwrap_or(Value::Empty)
-            }));
+            wanted.extend(whole(context.mirror.target(), &record.fields));
         }
         if !wanted.is_empty() {
             context.mirror.each(context.store, |entity| {
-                let found = whole(context.mirror.target(), |field| entity.value(field).clone())
-                    .filter(|hash| wanted.contains(hash));
+                let found = whole(context.mirror.target(), &entity.fields).filter(|hash| wanted.contains(hash));
                 self.twins.extend(found.map(|hash| (hash, entity.id)));
             })?;
         }
@@ -165,7 +162,7 @@ impl SameName {
     /// The correlation of a record that has both name and email of a person at the service.
     fn of_twin(&self, record: &Record, context: &CorrelationContext<'_>) -> Result<Option<Correlation>, Error> {
         const BY: &str = "name and email";
-        let hash = whole(context.mirror.target(), |field| record.fields.get(field).cloned().unwrap_or(Value::Empty));
+        let hash = whole(context.mirror.target(), &record.fields);
         let Some(id) = hash.and_then(|hash| self.twins.get(&hash)).copied() else { return Ok(None) };
         let Some(entity) = context.mirror.get(context.store, id)? else { return Ok(None) };
         let one = context.mirror.target().noun().to_owned();
@@ -193,7 +190,7 @@ impl SameName {
             return Ok(correlation);
         }
         for field in Target::IDENTITY {
-            let value = hash_of(context.mirror.target(), &record, field);
+            let value = identity_hash(context.mirror.target(), &record.fields, field);
             let found = value.and_then(|value| self.missed.get(&(field, value))).map(Vec::as_slice).unwrap_or_default();
             // A name is not reason enough to ask about someone who has left.
             let is_asked =
@@ -229,7 +226,7 @@ impl SameName {
             return Ok(Correlation::New);
         }
         for field in Target::IDENTITY {
-            let text = hash_of(context.mirror.target(), &record, field);
+            let text = identity_hash(context.mirror.target(), &record.fields, field);
             for id in text.and_then(|text| self.strangers.get(&(field, text))).into_iter().flatten() {
                 if context.owner(*id, &candidate.key)?.is_none() {
                     return Ok(Correlation::Unclear(Unclear::Stranger { field, id: *id }));
@@ -250,8 +247,9 @@ impl Doubt {
         context: &CorrelationContext<'_>,
     ) -> Result<Option<Correlation>, Error> {
         let is_same = |field: &&'static str| {
-            let text = hash_of(context.mirror.target(), record, field);
-            text.is_some() && text == identity_hash(context.mirror.target(), field, entity.value(field))
+            let [text, theirs] =
+                [&record.fields, &entity.fields].map(|fields| identity_hash(context.mirror.target(), fields, field));
+            text.is_some() && text == theirs
         };
         let same = Target::IDENTITY.into_iter().find(is_same);
         let id = self.id;
@@ -276,12 +274,7 @@ impl Doubt {
 }
 
 /// A digest of a name and an email together; `None` if either is empty.
-fn whole(target: Target, of: impl Fn(&str) -> Value) -> Option<u64> {
-    let [name, email] = Target::IDENTITY.map(|field| identity_hash(target, field, &of(field)));
+fn whole(target: Target, fields: &Values) -> Option<u64> {
+    let [name, email] = Target::IDENTITY.map(|field| identity_hash(target, fields, field));
     Some(name?.rotate_left(1) ^ email?)
-}
-
-/// A digest of what names the person of a record.
-pub(super) fn hash_of(target: Target, record: &Record, field: &str) -> Option<u64> {
-    record.fields.get(field).and_then(|value| identity_hash(target, field, value))
 }

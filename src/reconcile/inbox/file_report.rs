@@ -17,7 +17,7 @@ use crate::reconcile::model::job_plan::RowCounts;
 use crate::reconcile::model::missing_people::Missed;
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::job_report::{Details, Report};
-use crate::reconcile::report::names::{named, person_of};
+use crate::reconcile::report::names::{called, person_of};
 use crate::record::{Action, Key, Rejected, reveal};
 use crate::source::{self, Columns, csv};
 use crate::store::Home;
@@ -147,8 +147,7 @@ pub(crate) fn confirmed(home: &Home, job: &Job, runs: &[u64]) -> io::Result<BTre
         history::read(home, |entry| match entry {
             AuditEvent::Change(change) if change.job.root() == job.name && runs.contains(&change.run) => {
                 // Who was made and then changed was made.
-                let key = change.job.part_of().map_or_else(|| change.key.clone(), |part| named(part, &change.key));
-                confirmed.entry(key).or_insert(change.action);
+                confirmed.entry(called(&change.job, &change.key)).or_insert(change.action);
             }
             _ => {}
         })?;

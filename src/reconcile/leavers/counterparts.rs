@@ -8,10 +8,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::api::Error as ApiError;
-use crate::crash::term;
 use crate::fault::chain;
-use crate::mirror::{self, EntityRef, LOOK_AGAIN, Remote};
+use crate::mirror::{self, EntityRef, Remote};
 use crate::plan::{HoldReason, Judged as _};
 use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
@@ -54,15 +52,14 @@ async fn is_there(context: &Context<'_>, record: &Owner) -> Result<bool, Error> 
     let target = context.config.part(&record.job).map(|job| job.mapping.target);
     let Some((known, target)) = known.zip(target) else { return Ok(false) };
     let at = EntityRef { target, id: known.id, below: None };
-    match look_twice(context, at).await {
-        Ok(is_shown) => {
-            if !is_shown {
-                let mut batch = Batch::default();
-                mirror::drop_gone(&mut batch, target, known.id);
-                mirror::force_full_listing(&mut batch, store, target)?;
-                store.commit(batch)?;
-            }
-            Ok(is_shown)
+    match Remote::look(context.client, at).await {
+        Ok(answered) if answered.value.is_some() => Ok(true),
+        Ok(_) => {
+            let mut batch = Batch::default();
+            mirror::drop_gone(&mut batch, target, known.id);
+            mirror::force_full_listing(&mut batch, store, target)?;
+            store.commit(batch)?;
+            Ok(false)
         }
         Err(error) => {
             let (job, key, reason) = (record.job.as_str(), record.key.as_str(), chain(&error).to_string());
@@ -75,12 +72,4 @@ async fn is_there(context: &Context<'_>, record: &Owner) -> Result<bool, Error> 
             Ok(false)
         }
     }
-}
-
-async fn look_twice(context: &Context<'_>, at: EntityRef) -> Result<bool, ApiError> {
-    if Remote::get(context.client, at).await?.value.is_some() {
-        return Ok(true);
-    }
-    tokio::time::sleep(term(LOOK_AGAIN)).await;
-    Ok(Remote::get(context.client, at).await?.value.is_some())
 }

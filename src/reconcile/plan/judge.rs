@@ -41,8 +41,8 @@ const GIVEN_ON: &str = "and the key of someone who is newer at the service may b
 /// What helps, where a list of everyone is read.
 const FIND_AGAIN: &str = "; `rosterd rebuild` has everyone found by match_on again";
 /// What a run says that holds who is missing from another place.
-const PLACE_CHANGED: &str = "the job reads another file, folder or group than before, or has another segment or other parts, and who is missing since then \
-     waits for a decision";
+const PLACE_CHANGED: &str = "the job reads another file, folder or group than before, or has another segment or other parts, and who is missing \
+     since then waits for a decision";
 /// The place of files that every place differs from: someone waits who is missing since a job was pointed at another one, and goes
 /// on to wait where it is pointed back.
 pub(super) const UNSETTLED: &str = "unsettled";

@@ -12,7 +12,7 @@ use crate::reconcile::model::job_plan::{JobPlan, RowCounts};
 use crate::reconcile::model::missing_people::{Missed, Missing};
 use crate::reconcile::model::reason::{Reason, ReasonKind};
 use crate::reconcile::report::besides::Besides;
-use crate::reconcile::report::names::named;
+use crate::reconcile::report::names::{called, named};
 use crate::record::{Action, JobName, Key, Rejected, RowDefect, Target};
 use crate::text::{counted, some_of};
 
@@ -257,9 +257,7 @@ fn undelivered(parts: &[Part]) -> impl Iterator<Item = (String, &StopReason)> {
     let outcomes =
         parts.iter().flat_map(|part| part.drained.outcomes.iter().map(move |outcome| (&part.plan.job, outcome)));
     outcomes.filter_map(|(job, (key, _, outcome))| match outcome {
-        Outcome::Undelivered(reason) => {
-            Some((job.part_of().map_or_else(|| key.to_string(), |target| named(target, key).to_string()), reason))
-        }
+        Outcome::Undelivered(reason) => Some((called(job, key).to_string(), reason)),
         _ => None,
     })
 }

@@ -8,6 +8,11 @@ pub(crate) fn named(target: Target, key: &Key) -> Key {
     Key::new(&format!("{target} {}", key.as_str())).expect("it is not empty")
 }
 
+/// What a report calls a record of a job, or of a part of one.
+pub(crate) fn called(job: &JobName, key: &Key) -> Key {
+    job.part_of().map_or_else(|| key.clone(), |part| named(part, key))
+}
+
 /// The person whose membership a report calls so.
 pub(crate) fn person_of(name: &Key) -> Option<Key> {
     Key::new(name.as_str().strip_prefix(Target::Membership.name())?.strip_prefix(' ')?)?.member()
