@@ -176,7 +176,7 @@ impl Remote {
         }
     }
 
-    /// Reads one; one that seems to be gone is asked for once more after [`LOOK_AGAIN`].
+    /// Reads one; one that seems to be gone is asked for once more after a moment.
     pub async fn look(client: &Client, at: EntityRef) -> Result<Answered<Option<Self>>, api::Error> {
         let answered = Self::get(client, at).await?;
         if answered.value.is_some() {
