@@ -38,12 +38,12 @@ impl Slots {
         names.insert(name.into(), slot);
     }
 
-    /// The variables of a row.
+    /// The variables of a row. White space around a value is no part of it: no one sees it in a spreadsheet, and `include` compares.
     pub(super) fn variables(self: &Arc<Self>, row: &Row) -> Value {
-        let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| row.cell(column)));
+        let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| row.cell(column).trim()));
         let values = self.columns.iter().map(cell).collect();
         let list = |column: &Option<usize>| {
-            let all: Vec<&str> = column.map(|column| row.all(column).collect()).unwrap_or_default();
+            let all: Vec<&str> = column.map(|column| row.all(column).map(str::trim).collect()).unwrap_or_default();
             (all.len() > 1).then(|| Value::from_iter(all))
         };
         let lists = self.columns.iter().map(list).collect();

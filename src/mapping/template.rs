@@ -180,7 +180,7 @@ impl Ready<'_> {
         match self {
             Self::Literal(text) => from_text(text, bytes_max),
             Self::Column(column, filters) => {
-                let text = column.map_or("", |column| row.cell(column));
+                let text = column.map_or("", |column| row.cell(column).trim());
                 match filters {
                     [] => from_text(text, bytes_max),
                     [first, rest @ ..] => {

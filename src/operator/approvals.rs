@@ -8,7 +8,7 @@ use super::held_set::{HeldSet, held_set};
 use crate::clock::Clock;
 use crate::config::Job;
 use crate::history::{self, Audit};
-use crate::plan::{Decided, Verdict};
+use crate::plan::{Decided, HoldReason, Verdict};
 use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
@@ -43,6 +43,11 @@ impl Chosen<'_> {
         self.keys.is_some_and(|keys| ChosenKey::are(keys, part, key))
     }
 
+    /// Whether a person saw the set of which it is.
+    fn is_of_set(&self) -> bool {
+        self.set.is_some() || self.digest.is_some()
+    }
+
     /// The keys that are named; none where all are meant.
     pub fn named(&self) -> BTreeSet<Key> {
         self.keys.into_iter().flatten().map(|chosen| chosen.key.clone()).collect()
@@ -53,6 +58,11 @@ impl ChosenKey {
     /// A key, wherever it is.
     pub fn anywhere(key: Key) -> Self {
         Self { part: None, key }
+    }
+
+    /// Whether a key of this part may be meant.
+    fn may_be_in(&self, part: &JobName) -> bool {
+        self.part.as_ref().is_none_or(|own| own == part)
     }
 
     /// A key of one part, or a key wherever it is, as [`text`](Self::text) writes it.
@@ -78,7 +88,9 @@ impl ChosenKey {
 }
 
 /// Releases held changes. Returns the keys; none where none of them can be approved. A key that is named and was rejected, of which
-/// nothing is held, is approved, too: it is what was rejected that is wanted then, and nothing else.
+/// nothing is held, is approved, too: it is what was rejected that is wanted then, and nothing else. So is one of which it was rejected
+/// that its row is about the one whose key it has. What is held since something else was rejected is approved only once a run has asked
+/// about it, or by the number or the digest of the set.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, chosen, Verdict::Approved)
 }
@@ -137,6 +149,14 @@ pub enum DecisionError {
         /// The entity.
         id: RemoteId,
     },
+    /// What is held of a key is another question than the one that was rejected, and no run has asked it so far.
+    #[error("what waits of key {key} by now is another question, as the first one was rejected: {reason}")]
+    Unasked {
+        /// The key.
+        key: Key,
+        /// The question.
+        reason: String,
+    },
     /// There is nothing to decide but something to mend.
     #[error("key {key} can't be decided on: {reason}")]
     Mend {
@@ -179,8 +199,10 @@ fn decide(
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
         let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
         let mut leaves_open = false;
+        let is_seen = is_rejection || choice.is_of_set();
         waiting.retain(|key, change| {
-            let is_chosen = choice.keys.is_none() || choice.names(&part.name, key) || is_part(change);
+            let is_meant = choice.keys.is_none() && (is_seen || !change.unasked);
+            let is_chosen = is_meant || choice.names(&part.name, key) || is_part(change);
             leaves_open |= !is_chosen && change.reason.is_limit();
             is_chosen
         });
@@ -191,33 +213,11 @@ fn decide(
         }
     }
     let mut turned = BTreeMap::new();
-    for ChosenKey { part: wanted, key } in choice.keys.into_iter().flatten() {
-        let parts = chosen.iter().filter(|(part, _)| wanted.as_ref().is_none_or(|wanted| *wanted == part.name));
-        let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(key)?)));
+    for one in choice.keys.into_iter().flatten() {
+        let parts = chosen.iter().filter(|(part, _)| one.may_be_in(&part.name));
+        let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(&one.key)?)));
         let held: Vec<(String, &PendingApproval)> = held.collect();
-        let Some((_, first)) = held.first() else {
-            let mut found = BTreeMap::new();
-            for part in job.parts().filter(|part| wanted.as_ref().is_none_or(|own| *own == part.name)) {
-                found.extend(match is_rejection {
-                    true => approvals(store, &part.name, key)?,
-                    false => of_update(store, (&part.name, key), |verdict| matches!(verdict, Verdict::Rejected(_)))?,
-                });
-            }
-            if found.is_empty() {
-                let memberships = held::held(store, &job.name.part(Target::Membership))?.into_keys();
-                let memberships = memberships.filter(|pair| pair.member().as_ref() == Some(key)).collect();
-                return Err(DecisionError::NotHeld { key: key.clone(), memberships });
-            }
-            turned.extend(found);
-            continue;
-        };
-        let open = held.iter().filter(|(_, change)| change.action.is_some());
-        let parts: Vec<String> = open.map(|(part, _)| part.clone()).collect();
-        match parts.len() {
-            0 => return Err(DecisionError::Mend { key: key.clone(), reason: first.reason.to_string() }),
-            1 => {}
-            _ => return Err(DecisionError::Ambiguous { key: key.clone(), parts }),
-        }
+        turned.extend(to_turn_over(store, job, (choice, one), &held, is_rejection)?);
     }
     for (part, waiting) in chosen.iter().filter(|_| !is_rejection) {
         expect_one_each(store, part, waiting)?;
@@ -231,6 +231,47 @@ fn decide(
         decided.extend(decide_part(store, at, part, waiting, verdict)?);
     }
     Ok(decided)
+}
+
+/// The earlier decisions on a key that is named which this one turns over: those on a key of which nothing is `held`, and the rejection
+/// that a row is about the one whose key it has. Fails where nothing can be decided on it.
+fn to_turn_over(
+    store: &Store,
+    job: &Job,
+    (choice, one): (&Chosen<'_>, &ChosenKey),
+    held: &[(String, &PendingApproval)],
+    is_rejection: bool,
+) -> Result<BTreeMap<(JobName, Key), Decided>, DecisionError> {
+    let key = &one.key;
+    let is_own_key_asked = held.iter().any(|(_, change)| change.reason == HoldReason::NeedsOwnKey);
+    if held.is_empty() || (!is_rejection && is_own_key_asked) {
+        let mut found = BTreeMap::new();
+        for part in job.parts().filter(|part| one.may_be_in(&part.name)) {
+            found.extend(match is_rejection {
+                true => approvals(store, &part.name, key)?,
+                false => of_update(store, (&part.name, key), |verdict| matches!(verdict, Verdict::Rejected(_)))?,
+            });
+        }
+        if !found.is_empty() {
+            return Ok(found);
+        }
+    }
+    let open = held.iter().filter(|(_, change)| change.action.is_some());
+    let parts: Vec<String> = open.map(|(part, _)| part.clone()).collect();
+    let key = key.clone();
+    match (held, parts.len()) {
+        ([], _) => {
+            let memberships = held::held(store, &job.name.part(Target::Membership))?.into_keys();
+            let memberships = memberships.filter(|pair| pair.member().as_ref() == Some(&key)).collect();
+            Err(DecisionError::NotHeld { key, memberships })
+        }
+        ([(_, first), ..], 0) => Err(DecisionError::Mend { key, reason: first.reason.to_string() }),
+        ([(_, first), ..], 1) if first.unasked && !is_rejection && !choice.is_of_set() => {
+            Err(DecisionError::Unasked { key, reason: first.reason.to_string() })
+        }
+        (_, 1) => Ok(BTreeMap::new()),
+        _ => Err(DecisionError::Ambiguous { key, parts }),
+    }
 }
 
 /// Fails where a change would take an entity that another record has taken since it was held, or was approved to take (law 6).
@@ -375,7 +416,8 @@ fn decide_part(
         match change.other.as_deref().filter(|_| is_rejected) {
             // The next question: no file need say it again.
             Some(other) => {
-                held::add(&mut batch, job, key, other, &mut state);
+                let next = PendingApproval { unasked: true, ..other.clone() };
+                held::add(&mut batch, job, key, &next, &mut state);
                 asks_more = true;
             }
             None => HELD.remove(&mut batch, job, key),

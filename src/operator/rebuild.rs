@@ -10,8 +10,9 @@
 //! and what was decided are kept: it could match no one, and approved or dated changes would be lost. An inbox keeps its memory of
 //! files, and the next run reads the last file of everybody once more, since the people of it are to be matched before another comes.
 //! Of a job that is not in the configuration all is kept: no run matches its people again, and it may be put back.
-//! Of a job whose key is another one by now, nothing is kept of people who are there: under that key it would be another's. Nor is
-//! anything of those who are asked about, where the state was laid back and the service has something newer of them.
+//! Of a job whose key is another one by now, nothing is kept of people who are there: under that key it would be another's. Who is gone
+//! is kept under a key that no row has, as someone else may have theirs. Nor is anything kept of those who are asked about, where the
+//! state was laid back and the service has something newer of them.
 //!
 //! Rejected: telling the operator to drop the last files again. Until they do, no one begins or leaves, and each run ends as done.
 
@@ -32,7 +33,7 @@ use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
 use crate::record::{Action, JobName, Key, RemoteId, Target};
-use crate::snapshot::{OWNERS, SYNCED, SyncedRecord};
+use crate::snapshot::{OWNERS, Owner, SYNCED, SyncedRecord};
 use crate::store::{self, Batch, MetaKey, OldStore, ResetOutcome, reset};
 
 /// What was dropped of a store, and what was kept; of a damaged one, what of it could be read.
@@ -102,69 +103,22 @@ pub fn rebuild(config: &Config, clock: &Clock, which: Which) -> Result<Option<Re
 type People = BTreeSet<(JobName, Key)>;
 
 fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::Error> {
-    let of_changes: BTreeSet<&JobName> =
-        config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
-    let is_kept_whole = |job: &JobName| of_changes.contains(job) || is_unconfigured(config, job);
-    let keyed_anew = keyed_anew(old, config)?;
-    let is_keyed_anew = |job: &JobName| keyed_anew.contains(&job.root()) && !is_kept_whole(job);
     let mut batch = Batch::default();
     let mut seen = Rebuilt::default();
+    let kept = Keeping::of(old, config)?;
     // Nothing that is sent soon has them found again, and they are to be missed where they are gone.
-    let (mut unsettled, asked) = held_for_known(old, is_keyed_anew)?;
-    let unplaced = unplaced(old, config)?;
-    (seen.queued, _) = old.carry(&QUEUE, &mut batch, |job, key, change| {
-        let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
-        let is_carried = is_kept_whole(&job) && !is_unknown;
-        seen.unknown += u64::from(is_unknown);
-        seen.carried += u64::from(is_carried);
-        let is_unsettled = change.wish.action == Action::Update && !is_keyed_anew(&job);
-        unsettled.extend(is_unsettled.then_some((job, key)));
-        is_unknown || is_carried
-    })?;
-    (_, seen.rejections) = old.carry(&DECISIONS, &mut batch, |job, key, decided| {
-        let is_approved = matches!(decided.verdict, Verdict::Approved(_));
-        let is_dropped = is_approved && !is_kept_whole(&job);
-        seen.approvals += u64::from(is_dropped);
-        // What was answered is who had the key that there was before.
-        let is_void = is_keyed_anew(&job) && decided.question.is_some();
-        unsettled.extend((!is_approved && !is_keyed_anew(&job)).then_some((job, key)));
-        !is_dropped && !is_void
-    })?;
-    let mut known = BTreeSet::new();
-    (seen.known, seen.kept) = old.carry(&SYNCED, &mut batch, |job, key, record| {
-        let leaves = record.gone.is_some() || record.left.is_some();
-        seen.leaving += u64::from(leaves);
-        let is_said_once = is_kept_whole(&job);
-        let is_unplaced = |members: &BTreeSet<Key>| key.member().is_some_and(|member| members.contains(&member));
-        let one = (job.clone(), key.clone());
-        let is_of_another = record.overtaken && asked.contains(&one);
-        let is_unsettled = (unsettled.contains(&one) && !is_of_another) || unplaced.get(&job).is_some_and(is_unplaced);
-        seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
-        (leaves || is_said_once || is_unsettled) && known.insert((job, key))
-    })?;
-    let mut listed = listed_before(old, config)?;
-    old.carry(&OWNERS, &mut batch, |target, id, owner| {
-        listed.entry(target).or_default().insert(id);
-        known.contains(&(owner.job, owner.key))
-    })?;
-    let mut undecided = BTreeSet::new();
-    (seen.held, seen.waiting) = old.carry(&HELD, &mut batch, |job, key, held| {
-        // Who is to be removed is known to be gone, or the next run matches them again.
-        let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key));
-        // So few may be left that no limit would hold them, and who is missing was so before.
-        let is_asked = held.reason.is_limit() || (held.leaves() && held.reason.is_of_missing());
-        let is_kept = is_kept_whole(&job) || (is_asked || held.undo.is_some()) && is_known;
-        undecided.extend(is_kept.then_some(job));
-        is_kept
-    })?;
+    let unsettled = kept.undecided(&mut batch, &mut seen)?;
+    let (known, listed) = kept.people(unsettled, &mut batch, &mut seen)?;
+    let waiting = kept.waiting(&known, &mut batch, &mut seen)?;
     // No later file says it again.
     old.carry(&LATER, &mut batch, |_, _, _| true)?;
+    let still_keyed: BTreeSet<&JobName> =
+        known.iter().filter(|one| !kept.retired.contains(one)).map(|(job, _)| job).collect();
     let with_known: BTreeSet<&JobName> = known.iter().map(|(job, _)| job).collect();
-    keep_states(old, config, (&undecided, &with_known), &mut batch)?;
+    keep_states(old, config, &waiting, (&with_known, &still_keyed), &mut batch)?;
     old.carry(&REMOVALS, &mut batch, |_, _, _| true)?;
     old.carry(&ECHOES, &mut batch, |_, _, _| true)?;
     old.carry(&USED_PLANS, &mut batch, |_, _, _| true)?;
-    known.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(&mut batch, job, key));
     let is_of_account = old.meta::<String>(MetaKey::Account)?.is_none_or(|account| account == config.api.base_url);
     if is_of_account {
         keep_of_service(old, &listed, &mut batch)?;
@@ -182,6 +136,142 @@ fn keep(old: &OldStore<'_>, config: &Config) -> Result<(Batch, Rebuilt), store::
         batch.put_meta(MetaKey::Runs, &runs);
     }
     Ok((batch, seen))
+}
+
+/// What decides what is kept.
+struct Keeping<'a> {
+    old: &'a OldStore<'a>,
+    config: &'a Config,
+    of_changes: BTreeSet<&'a JobName>,
+    /// The jobs whose keys are made of something else by now.
+    keyed_anew: BTreeSet<JobName>,
+    /// Of those jobs, who is gone and may have the key of someone else by now.
+    retired: People,
+}
+
+impl<'a> Keeping<'a> {
+    fn of(old: &'a OldStore<'a>, config: &'a Config) -> Result<Self, store::Error> {
+        let of_changes = config.parts().filter(|part| part.mode == Mode::Changes).map(|part| &part.name).collect();
+        let keyed_anew = keyed_anew(old, config)?;
+        let mut kept = Self { old, config, of_changes, keyed_anew, retired: People::new() };
+        let mut retired = People::new();
+        old.carry(&SYNCED, &mut Batch::default(), |job, key, record| {
+            let leaves = record.gone.is_some() || record.left.is_some();
+            retired.extend((leaves && kept.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
+            false
+        })?;
+        kept.retired = retired;
+        Ok(kept)
+    }
+
+    /// Whether all is kept of a job.
+    fn is_whole(&self, job: &JobName) -> bool {
+        self.of_changes.contains(job) || is_unconfigured(self.config, job)
+    }
+
+    fn is_keyed_anew(&self, job: &JobName) -> bool {
+        self.keyed_anew.contains(&job.root()) && !self.is_whole(job)
+    }
+
+    /// The key that a record has from now on.
+    fn key(&self, job: &JobName, key: &Key) -> Key {
+        match self.retired.contains(&(job.clone(), key.clone())) {
+            true => key.retired(job),
+            false => key.clone(),
+        }
+    }
+
+    /// Keeps what was rejected, and what may have been sent. Returns the people with a change that is not settled.
+    fn undecided(&self, batch: &mut Batch, seen: &mut Rebuilt) -> Result<Unsettled, store::Error> {
+        let (mut people, asked) = held_for_known(self.old, |job| self.is_keyed_anew(job))?;
+        (seen.queued, _) = self.old.carry(&QUEUE, batch, |job, key, change| {
+            let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
+            let is_carried = self.is_whole(job) && !is_unknown;
+            seen.unknown += u64::from(is_unknown);
+            seen.carried += u64::from(is_carried);
+            let is_unsettled = change.wish.action == Action::Update && !self.is_keyed_anew(job);
+            people.extend(is_unsettled.then(|| (job.clone(), key.clone())));
+            is_unknown || is_carried
+        })?;
+        (_, seen.rejections) = self.old.carry_as(&DECISIONS, batch, |job, key, decided| {
+            let is_approved = matches!(decided.verdict, Verdict::Approved(_));
+            let is_dropped = is_approved && !self.is_whole(job);
+            seen.approvals += u64::from(is_dropped);
+            // What was answered is who had the key that there was before.
+            let is_void = self.is_keyed_anew(job) && decided.question.is_some();
+            people.extend((!is_approved && !self.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
+            (!is_dropped && !is_void).then(|| self.key(job, &key))
+        })?;
+        Ok(Unsettled { people, asked })
+    }
+
+    /// Keeps people. Returns them, as they were called so far, and the ids of all that the service had.
+    fn people(
+        &self,
+        unsettled: Unsettled,
+        batch: &mut Batch,
+        seen: &mut Rebuilt,
+    ) -> Result<(People, BTreeMap<Target, BTreeSet<RemoteId>>), store::Error> {
+        let old = self.old;
+        let unplaced = unplaced(old, self.config)?;
+        let mut known = People::new();
+        (seen.known, seen.kept) = old.carry_as(&SYNCED, batch, |job, key, record| {
+            let leaves = record.gone.is_some() || record.left.is_some();
+            seen.leaving += u64::from(leaves);
+            let is_said_once = self.is_whole(job);
+            let member = key.member();
+            let is_unplaced = |members: &BTreeSet<Key>| member.is_some_and(|member| members.contains(&member));
+            let one = (job.clone(), key);
+            let is_of_another = record.overtaken && unsettled.asked.contains(&one);
+            let is_unsettled =
+                (unsettled.people.contains(&one) && !is_of_another) || unplaced.get(job).is_some_and(is_unplaced);
+            seen.unsettled += u64::from(is_unsettled && !leaves && !is_said_once);
+            let is_kept = leaves || is_said_once || is_unsettled;
+            let name = is_kept.then(|| self.key(job, &one.1));
+            known.extend(is_kept.then_some(one));
+            name
+        })?;
+        known.iter().for_each(|(job, key)| SyncedRecord::mark_dirty(batch, job, &self.key(job, key)));
+        let mut listed = listed_before(old, self.config)?;
+        let mut owners = Vec::new();
+        old.carry(&OWNERS, batch, |target, id, owner| {
+            listed.entry(*target).or_default().insert(*id);
+            let one = (owner.job, owner.key);
+            let is_renamed = self.retired.contains(&one);
+            let is_kept = known.contains(&one);
+            owners.extend(is_renamed.then(|| (*target, *id, Owner { key: self.key(&one.0, &one.1), job: one.0 })));
+            is_kept && !is_renamed
+        })?;
+        owners.iter().for_each(|(target, id, owner)| owner.put(batch, *target, *id));
+        Ok((known, listed))
+    }
+
+    /// Keeps what waits for a person. Returns the jobs of which something does.
+    fn waiting(
+        &self,
+        known: &People,
+        batch: &mut Batch,
+        seen: &mut Rebuilt,
+    ) -> Result<BTreeSet<JobName>, store::Error> {
+        let mut jobs = BTreeSet::new();
+        (seen.held, seen.waiting) = self.old.carry_as(&HELD, batch, |job, key, held| {
+            // Who is to be removed is known to be gone, or the next run matches them again.
+            let is_known = held.action != Some(Action::Delete) || known.contains(&(job.clone(), key.clone()));
+            // So few may be left that no limit would hold them, and who is missing was so before.
+            let is_asked = held.reason.is_limit() || (held.leaves() && held.reason.is_of_missing());
+            let is_kept = self.is_whole(job) || (is_asked || held.undo.is_some()) && is_known;
+            jobs.extend(is_kept.then(|| job.clone()));
+            is_kept.then(|| self.key(job, &key))
+        })?;
+        Ok(jobs)
+    }
+}
+
+/// Whose changes are not settled.
+struct Unsettled {
+    people: People,
+    /// Those who are asked about: is their row about them?
+    asked: People,
 }
 
 /// Keeps what is known of the service, and of how old this state is.
@@ -221,7 +311,7 @@ fn listed_before(old: &OldStore<'_>, config: &Config) -> Result<BTreeMap<Target,
         listed.entry(*target).or_default().extend(before);
     }
     old.carry(&ENTITIES, &mut Batch::default(), |target, id, _| {
-        listed.entry(target).or_default().insert(id);
+        listed.entry(*target).or_default().insert(*id);
         false
     })?;
     if old.damage().is_some() {
@@ -260,9 +350,9 @@ fn held_for_known(
 ) -> Result<(People, People), store::Error> {
     let (mut people, mut asked) = (People::new(), People::new());
     old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        let is_of_known = (held.action == Some(Action::Update) && !is_keyed_anew(&job)) || held.undo.is_some();
+        let is_of_known = (held.action == Some(Action::Update) && !is_keyed_anew(job)) || held.undo.is_some();
         asked.extend(held.reason.doubts_its_key().then(|| (job.clone(), key.clone())));
-        people.extend(is_of_known.then_some((job, key)));
+        people.extend(is_of_known.then(|| (job.clone(), key.clone())));
         false
     })?;
     Ok((people, asked))
@@ -279,11 +369,13 @@ fn unplaced<'a>(old: &OldStore<'_>, config: &'a Config) -> Result<BTreeMap<&'a J
 }
 
 /// Keeps what jobs remember of their inboxes; the last file of everybody is read again. `undecided` are the jobs of which something
-/// that is held stays held, and `with_known` those of which people stay known. Those that are not configured keep all.
+/// that is held stays held, `with_known` those of which people stay known, and `still_keyed` those of which some do under the keys
+/// that they had. Those that are not configured keep all.
 fn keep_states(
     old: &OldStore<'_>,
     config: &Config,
-    (undecided, with_known): (&BTreeSet<JobName>, &BTreeSet<&JobName>),
+    undecided: &BTreeSet<JobName>,
+    (with_known, still_keyed): (&BTreeSet<&JobName>, &BTreeSet<&JobName>),
     batch: &mut Batch,
 ) -> Result<(), store::Error> {
     let mut states: BTreeMap<&JobName, JobState> = BTreeMap::new();
@@ -292,7 +384,7 @@ fn keep_states(
     }
     for part in config.parts() {
         let Some(before) = old.meta::<JobState>(MetaKey::Job(&part.name))? else { continue };
-        let is_found_again = before.has_other_key(part) && !with_known.contains(&part.name);
+        let is_found_again = before.has_other_key(part) && !still_keyed.contains(&part.name);
         let JobState {
             found, mut inbox, copies, copies_read, held_set, mapping, key, place, protects, unplaced, ..
         } = before;

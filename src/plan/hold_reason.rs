@@ -36,10 +36,10 @@ pub enum HoldReason {
     MaxUpdates { changed: u64, people: u64, allowed: u64, in_parts: bool },
     #[error("max_creates: {people} people would be created, {allowed} are allowed")]
     MaxCreates { people: u64, allowed: u64 },
-    /// Known people get the values of the next ones, so new rows of the same read may have them, too.
+    /// Known people get the values of the next ones, so new rows of the same read may have them, too, and rows by which someone leaves.
     #[error(
-        "{} the name or email of the row beside, so the rows of this read have slipped, and this new record may have the key of another \
-         one; approve it if it is right",
+        "{} the name or email of the row beside, so the rows of this read have slipped, and this one may be about another person; \
+         approve it if it is right",
         if *people == 1 { "1 known person would get".to_owned() } else { format!("{} known people would get", thousands(*people)) }
     )]
     SlippedRows { people: u64 },
@@ -374,6 +374,11 @@ impl HoldReason {
         self.has(&is_such)
     }
 
+    /// Whether nothing but its name says who the record is: it may be someone of that name, under a mistyped key.
+    pub fn may_be_anybody(&self) -> bool {
+        self.has(&|one| matches!(one, Self::Unfindable | Self::Shared { .. } | Self::Taken { .. }))
+    }
+
     /// Whether it waits, among other things, for its row may be about another person than the one whose key it has.
     pub fn doubts_its_key(&self) -> bool {
         let is_such = |one: &Self| {
@@ -496,7 +501,7 @@ mod tests {
     }
 
     /// What is asked of a reason, as letters: `a` it can be approved, `q` it is a question, `k` it doubts its key, `l` it is a limit,
-    /// `m` it is of someone who is missing, `d` only a decision releases it, `f` it is found again, `w` it waits for another record.
+    /// `m` it is of someone who is missing, `d` only a decision releases it, `f` it is found again, `w` it waits for another record, `s` it may be anybody.
     fn traits(reason: &HoldReason) -> String {
         [
             (reason.can_be_approved(), 'a'),
@@ -507,6 +512,7 @@ mod tests {
             (reason.lasts(), 'd'),
             (reason.is_found_again(), 'f'),
             (reason.awaits_another(), 'w'),
+            (reason.may_be_anybody(), 's'),
         ]
         .into_iter()
         .filter_map(|(is_so, letter)| is_so.then_some(letter))
@@ -523,7 +529,10 @@ mod tests {
             (contested, ""),
             (HoldReason::NeedsOwnKey, "k"),
             (HoldReason::OtherKeys, "k"),
-            (HoldReason::Unfindable, "aq"),
+            (HoldReason::Unfindable, "aqs"),
+            (HoldReason::Shared { field: "email".to_owned(), key: key() }, "aqs"),
+            (HoldReason::SharedWithMissing { field: "email".to_owned(), key: key() }, "aq"),
+            (HoldReason::Twin { field: "email".to_owned(), key: key() }, "aq"),
             (HoldReason::AnotherPerson, "aqk"),
             (HoldReason::EmptiedOfOne, "ald"),
             (HoldReason::MaxCreates { people: 20, allowed: 10 }, "ald"),

@@ -40,7 +40,9 @@ pub use leavers::{Absence, Present, absent, is_due, missing};
 pub use matching::{Match, Matcher, contradicted, match_hash};
 pub use options::{LeaverAction, Leavers, Limit, Limits, Writes};
 pub use outline::{Judged, Outline};
-pub use person::{has_same_name, identity_form, identity_hash, is_another_person, is_named_alike};
+pub use person::{
+    has_same_name, identity_form, identity_hash, is_another_person, is_named_alike, name_words, named_by,
+};
 pub use protect::{ProtectedPerson, Protection};
 pub use rules::{OnDrift, Rules};
 pub use segment::guard_segments;

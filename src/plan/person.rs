@@ -29,6 +29,12 @@ pub fn is_another_person(before: impl Fn(&str) -> Value, after: &Values) -> bool
     email.0 != email.1 && !is_same_name(&name.0, &name.1)
 }
 
+/// The name and email by which a record names its person.
+pub fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
+    let named = |field| Some((field, normalize(fields.get(field)?.as_text()?)));
+    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty())
+}
+
 /// Whether an entity has the name of a record, or no other where the record has none.
 pub fn is_named_alike(entity: &Entity, fields: &Values) -> bool {
     fields.get(Target::NAME).is_none_or(|name| is_same_name(&text(entity.value(Target::NAME)), &text(name)))
@@ -62,6 +68,11 @@ pub fn identity_hash(target: Target, fields: &Values, field: &str) -> Option<u64
 fn is_same_name(one: &str, other: &str) -> bool {
     let (one, other) = (words(one), words(other));
     !one.is_empty() && !other.is_empty() && (one.is_subset(&other) || other.is_subset(&one))
+}
+
+/// The words of the name of a record.
+pub fn name_words(fields: &Values) -> BTreeSet<String> {
+    fields.get(Target::NAME).map(|name| words(&text(name)).into_iter().map(str::to_owned).collect()).unwrap_or_default()
 }
 
 fn words(name: &str) -> BTreeSet<&str> {

@@ -82,6 +82,15 @@ impl Key {
         }
     }
 
+    /// The key of someone who is gone from `job`, whose keys are made of something else by now: no row has it.
+    pub fn retired(&self, job: &JobName) -> Self {
+        let retired = |key: &Self| Self(format!("{} (earlier key)", key.as_str()).into());
+        match self.split_membership().filter(|_| job.part_of() == Some(Target::Membership)) {
+            Some((member, organization)) => Self::joined(&retired(&member), &organization),
+            None => retired(self),
+        }
+    }
+
     /// The key as text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -276,16 +276,26 @@ impl OldStore<'_> {
         &self,
         table: &Table<I, T>,
         batch: &mut Batch,
-        mut keep: impl FnMut(I::Group, I, T) -> bool,
+        mut keep: impl FnMut(&I::Group, &I, T) -> bool,
+    ) -> Result<(u64, u64), Error> {
+        self.carry_as(table, batch, |group, id, row| keep(group, &id, row).then_some(id))
+    }
+
+    /// The same, each row under the id that `name` gives it.
+    pub fn carry_as<I: RowId, T: DeserializeOwned>(
+        &self,
+        table: &Table<I, T>,
+        batch: &mut Batch,
+        mut name: impl FnMut(&I::Group, I, T) -> Option<I>,
     ) -> Result<(u64, u64), Error> {
         let (mut all, mut kept) = (0, 0);
-        self.scan(table.space, |name, payload| {
+        self.scan(table.space, |before, payload| {
             all += 1;
-            if let Some(((group, id), row)) = parse::<I>(name).zip(serde_json::from_slice(payload).ok())
-                && keep(group, id, row)
+            if let Some(((group, id), row)) = parse::<I>(before).zip(serde_json::from_slice(payload).ok())
+                && let Some(id) = name(&group, id, row)
             {
                 kept += 1;
-                batch.put_bytes(table.space, name, payload);
+                table.put_bytes(batch, &group, &id, payload);
             }
         })?;
         Ok((all, kept))

@@ -9,10 +9,14 @@ use crate::cli::args::{ApproveArgs, DecideArgs};
 use crate::cli::backend::{Backend, session};
 use crate::cli::ui::{Exit, Failure, Message, Ui, sanitize};
 use crate::clock::Clock;
-use crate::config::{Job, Needs};
+use crate::config::{Job, Mode, Needs};
 use crate::operator::{self, KeysOf};
 use crate::reconcile;
 use crate::record::{JobName, Key};
+use crate::text::some_of;
+
+/// How many keys a note names; the rest is counted.
+const NAMED_MAX: usize = 3;
 
 const APPROVE: Decision = Decision { done: "approved", decide: operator::approve, takes_back: false };
 const REJECT: Decision = Decision { done: "rejected", decide: operator::reject, takes_back: true };
@@ -79,6 +83,12 @@ async fn decide(ui: &Ui, host: &Backend, args: &DecideArgs, decision: &Decision)
             .hint("each names what has to be mended first; see `rosterd plan`"));
     }
     decision.show(ui, &job.name, &done, Some(set));
+    let is_said_again = |key: &&Key| held.iter().any(|held| held.contains_key(*key));
+    let silent: Vec<&Key> = done.iter().filter(|key| !is_said_again(key)).collect();
+    if job.mode == Mode::Changes && !decision.takes_back && !silent.is_empty() && !ui.json {
+        let keys = some_of(silent.iter().map(|key| format!("key {}", sanitize(key.as_str()))), NAMED_MAX);
+        ui.note(format!("was rejected before, and is sent once a file of changes has the row again: {keys}"));
+    }
     let left: Vec<_> = job.parts().map(waiting).collect::<Result<_, _>>()?;
     let left = left.iter().flat_map(BTreeMap::values).filter(|change| change.action.is_some()).count();
     if left > 0 && !ui.json {

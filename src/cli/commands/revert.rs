@@ -148,7 +148,9 @@ impl View<'_> {
                 .line(format!("  `rosterd approve {job}` releases them, and the next `rosterd sync {job}` sends them"));
         }
         if counts.updated + counts.deleted > 0 {
-            self.ui.line("  the source's own wish for these people counts as rejected until their records change");
+            self.ui.line(
+                "  where the source still wants what was undone, that counts as rejected until the record changes",
+            );
         }
     }
 

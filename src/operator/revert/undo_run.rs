@@ -5,7 +5,8 @@
 //! - The guard of the job judges it like a plan of the source. A person that the run created is removed only if that is
 //!   approved.
 //! - The source still wants what is undone. The wish with which it would do it again counts as rejected from the very
-//!   commit that puts the undoing on disk as sent: it stays so until the record changes.
+//!   commit that puts the undoing on disk as sent: it stays so until the record changes. Where the record has changed already, and
+//!   wants something else or more, or is another person's, nothing of it is rejected: the next run sends it or asks about it.
 //! - What is held stays held, whatever syncs run in between, until a person approves or rejects it, or its person is there no more;
 //!   the next sync sends it.
 //! - Who was removed can't be put back. Undoing the run that removed them takes back the rejection that keeps them out, if there is one.
@@ -24,7 +25,9 @@ use super::inverse::{InverseChange, NotReverted, RevertContext};
 use crate::config::{Job, Mode};
 use crate::history::{Audit, RunHistory, acting_user};
 use crate::mirror::Mirror;
-use crate::plan::{Change, Guarded, Held, HoldReason, Judged as _, Verdict, Writes, guard, match_hash};
+use crate::plan::{
+    Change, Guarded, Held, HoldReason, Judged as _, Verdict, Writes, guard, is_another_person, match_hash,
+};
 use crate::queue::{self, Ticket, Undo};
 use crate::reconcile::approval::held::{self, PendingApproval};
 use crate::reconcile::collect::rows;
@@ -49,9 +52,12 @@ use crate::reconcile::run_job::{PartRun, send};
 use crate::reconcile::started_run::StartedRun;
 use crate::reconcile::{account, pause};
 use crate::record::{Action, Field, Key, Target};
-use crate::snapshot::{Index, Owner};
+use crate::snapshot::{Index, Owner, SyncedRecord};
 use crate::store::{Batch, Store};
-use crate::text::counted;
+use crate::text::{counted, some_of};
+
+/// How many people a note names; the rest is counted.
+const NAMED_MAX: usize = 3;
 
 /// What undoes a run, or what came of it.
 pub struct Reverted {
@@ -129,12 +135,13 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
     let store = context.store;
     let mut mirrors = Mirrors::kept();
     let mut whole = Reverted::nothing(job);
-    let mut done = Vec::new();
+    let (mut done, mut wants_otherwise) = (Vec::new(), Vec::new());
     for (part, story) in parts(job, story) {
         let session = PushSession::open(context, part, begun.run).await?;
         mirrors.pull(context, job).await?;
         let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
-        let again = overruled(context, part, &mirrors, &guarded)?;
+        let Wanted { again, otherwise } = wanted(context, part, &mirrors, &guarded)?;
+        wants_otherwise.extend(otherwise);
         mirrors.of_mut(part.mapping.target).save(store)?;
         let tickets = enqueue(context, part, &story, &guarded, &again)?;
         let mut run = PartRun::of_tickets(session, part, plan_of(store, part, &guarded), tickets);
@@ -147,6 +154,12 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
         whole.add(guarded, untouched);
     }
     whole.report = Report { complete: false, ..report(job, done, begun.requests(context)) };
+    if !wants_otherwise.is_empty() {
+        let keys = some_of(wants_otherwise.iter().map(|key| format!("key {key}")), NAMED_MAX);
+        whole.report.note(format!(
+            "the source says something else by now than what the run brought; the next sync sends that, or asks about it: {keys}"
+        ));
+    }
     if !whole.untouched.is_empty() {
         let count = counted(whole.untouched.len(), "thing was left as it is", "things were left as they are");
         whole.report.leave(count);
@@ -241,18 +254,21 @@ fn taken(job: &Job, store: &Store, mirror: &Mirror, changes: &[Change]) -> Resul
     Ok(taken)
 }
 
-/// The wishes with which the source would do again what is undone, by key: what the next run would want over a service that
-/// holds what is put back.
-fn overruled(
-    context: &Context<'_>,
-    job: &Job,
-    mirrors: &Mirrors,
-    guarded: &Guarded,
-) -> Result<BTreeMap<Key, u64>, Error> {
+/// What the source wants of those of which something is undone.
+#[derive(Default)]
+struct Wanted {
+    /// The wishes with which it would do it again, by key.
+    again: BTreeMap<Key, u64>,
+    /// Those of which it wants something else by now.
+    otherwise: Vec<Key>,
+}
+
+/// What the next run would want over a service that holds what is put back.
+fn wanted(context: &Context<'_>, job: &Job, mirrors: &Mirrors, guarded: &Guarded) -> Result<Wanted, Error> {
     let changes = || guarded.go.iter().chain(held_changes(guarded));
     let keys: BTreeSet<Key> = changes().map(|change| change.key.clone()).collect();
     if keys.is_empty() {
-        return Ok(BTreeMap::new());
+        return Ok(Wanted::default());
     }
     let mut all = mirrors.clone();
     let supposed = all.of_mut(job.mapping.target);
@@ -266,13 +282,39 @@ fn overruled(
     }
     let narrow = KeyFilter { keys };
     // A dropped file that is not kept any more wants nothing; the next one may.
-    let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(BTreeMap::new()) };
+    let Some((job, _copy)) = last_file::last(job, context.store)? else { return Ok(Wanted::default()) };
     let job = &job;
     let next =
         preview_plan(JobContext { context, job, mirrors: &all, filter: &narrow, earlier: &[], looks_ahead: false })?;
     let held = next.held.iter().filter_map(|held| held.change.as_ref());
-    let wanted = next.go.iter().chain(held).chain(&next.dropped);
-    Ok(wanted.map(|change| (change.key.clone(), change.wish())).collect())
+    let mut wanted = Wanted::default();
+    let undone: BTreeMap<&Key, &Change> = changes().map(|change| (&change.key, change)).collect();
+    for outline in next.go.iter().chain(held).chain(&next.dropped) {
+        let Some(undone) = undone.get(&outline.key) else { continue };
+        let known = SyncedRecord::get(context.store, &job.name, &outline.key)?;
+        if does_again(&next.spill.change(outline)?, undone, known.as_ref(), &next.fields) {
+            wanted.again.insert(outline.key.clone(), outline.wish());
+        } else {
+            wanted.otherwise.push(outline.key.clone());
+        }
+    }
+    Ok(wanted)
+}
+
+/// Whether a change of the source does again what is `undone`, and nothing else; of someone who is removed, whether it makes the same
+/// person again.
+fn does_again(change: &Change, undone: &Change, known: Option<&SyncedRecord>, fields: &[Field]) -> bool {
+    if undone.wish.action == Action::Delete {
+        let sent = |field: &str| known.and_then(|known| known.sent.get(field).cloned()).unwrap_or_default();
+        return !is_another_person(sent, &change.wish.fields);
+    }
+    change.fields.iter().all(|(name, delta)| {
+        let Some(left) = undone.fields.get(name).map(|undone| &undone.from) else { return false };
+        let kind = fields.iter().find(|field| field.name == *name).map(|field| field.kind);
+        // The service may have made something else of what was sent.
+        let sent = known.and_then(|known| known.sent.get(name));
+        kind.is_some_and(|kind| kind.same(left, &delta.to)) || sent == Some(&delta.to)
+    })
 }
 
 fn held_changes(guarded: &Guarded) -> impl Iterator<Item = &Change> {

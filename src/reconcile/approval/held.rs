@@ -54,6 +54,9 @@ pub struct PendingApproval {
     /// What the source said. A file of changes does not say it a second time, so each run works it out again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<KeptRecord>,
+    /// Whether it is held since a person rejected what was held before, and no run has asked about it so far.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unasked: bool,
     /// What is held instead once a person rejects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Box<Self>>,
@@ -365,6 +368,7 @@ impl PendingApproval {
             seen,
             doubt: None,
             record: None,
+            unasked: false,
             other: None,
         }
     }
@@ -384,6 +388,7 @@ impl PendingApproval {
             seen: None,
             doubt: None,
             record: None,
+            unasked: false,
             other: None,
         }
     }

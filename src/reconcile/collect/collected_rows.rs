@@ -26,6 +26,8 @@ pub(crate) struct CollectedRows {
     /// The lines of those that name another person than the one of their key.
     pub(crate) misnamed: BTreeSet<u64>,
     pub(crate) rejected: Vec<Rejected>,
+    /// The names and emails in rows that can't be used, by field.
+    pub(crate) unusable: BTreeSet<(&'static str, String)>,
     /// How many rows say that someone, or one of their memberships, is gone.
     pub(crate) statements: u64,
     /// Which known keys are there.

@@ -15,7 +15,7 @@ use super::stray_rows::StrayRows;
 use super::{fingerprint, rows};
 use crate::config::{Job, Mode};
 use crate::mapping::{Bound, Mapped, Mapping, Reading};
-use crate::plan::{Present, is_another_person};
+use crate::plan::{Present, is_another_person, named_by};
 use crate::reconcile::model::candidate::{Candidate, Rare, Statement, lines_of};
 use crate::reconcile::model::change_spill::ChangeSpill;
 use crate::reconcile::model::context::{Context, KeyFilter};
@@ -51,6 +51,8 @@ pub(crate) struct Collector<'a> {
     early_rows: Vec<(u64, Key, Date)>,
     /// With the lines of their rows, which entries of a directory do not show.
     rejected: Vec<(u64, Rejected)>,
+    /// Who those are about, as far as it can be read.
+    unusable: Vec<UnusableRow>,
     /// By line: whose membership it is, where its organization can't be read.
     unplaced: BTreeMap<u64, Key>,
     present: Present,
@@ -95,6 +97,7 @@ impl<'a> Collector<'a> {
             early: BTreeSet::new(),
             early_rows: Vec::new(),
             rejected: Vec::new(),
+            unusable: Vec::new(),
             unplaced: BTreeMap::new(),
             earlier: BTreeSet::new(),
             later: LaterRecords::default(),
@@ -235,6 +238,9 @@ impl<'a> Collector<'a> {
             marks.copies = self.copies;
         }
         let line = row.line;
+        if let Mapped::Rejected(rejected) = &mapped {
+            self.unusable.push(UnusableRow { line, key: rejected.key.clone(), who: bound.identity(row) });
+        }
         self.unplaced.extend(member.map(|member| (line, member)));
         if let (Some(key), Some(later)) = (&early, later)
             && self.job.mode == Mode::Changes
@@ -338,6 +344,7 @@ impl<'a> Collector<'a> {
                 self.present.mark(at);
             }
         }
+        let unusable = self.named_by_unusable(store)?;
         let lines = &self.lines;
         let unchanged = (0..index.len()).filter(|at| lines[*at] > 0).count() as u64;
         let unsure = &self.unsure;
@@ -348,6 +355,7 @@ impl<'a> Collector<'a> {
             left: self.left,
             misnamed,
             rejected: self.rejected.into_iter().map(|(_, rejected)| rejected).collect(),
+            unusable,
             statements,
             present: self.present,
             unchanged,
@@ -389,12 +397,14 @@ impl<'a> Collector<'a> {
                 let mut lines = lines_of(&group, spill)?;
                 lines.extend(unchanged.map(|at| u64::from(self.lines[at])));
                 self.reject(&key, lines, &RowDefect::OtherRowUnusable);
+                self.note_unusable(&group)?;
                 self.restore(&key, &mut kept)?;
                 unchanged.into_iter().for_each(|at| self.lines[at] = 0);
                 continue;
             }
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
             let others = self.that_count(&group, known.as_ref())?;
+            let all = group.clone();
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
                 _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
@@ -413,6 +423,7 @@ impl<'a> Collector<'a> {
                     lines.sort_unstable();
                     let reason = differing(job, &lines);
                     self.reject(&key, lines, &reason);
+                    self.note_unusable(&all)?;
                     self.take_day_back(&key);
                     self.restore(&key, &mut kept)?;
                 }
@@ -497,9 +508,31 @@ impl<'a> Collector<'a> {
         self.left.retain(|_, statement| !gone.contains(&statement.line));
         self.left_again.retain(|(_, statement)| !gone.contains(&statement.line));
         self.rejected.retain(|(line, _)| !gone.contains(line));
+        self.unusable.retain(|row| !gone.contains(&row.line));
         self.unplaced.retain(|line, _| !gone.contains(line));
         self.lines.iter_mut().filter(|line| gone.contains(&u64::from(**line))).for_each(|line| *line = 0);
         Ok(())
+    }
+
+    /// Notes who rows are about of which none is used.
+    fn note_unusable(&mut self, rows: &[Candidate]) -> Result<(), spool::Error> {
+        for row in rows {
+            let (record, _) = row.open(self.spill)?;
+            self.unusable.push(UnusableRow { line: row.line(self.spill)?, key: Some(record.key), who: record.fields });
+        }
+        Ok(())
+    }
+
+    /// The names and emails in rows that can't be used, save those of the people whose keys they have: their number may be mistyped.
+    fn named_by_unusable(&self, store: &Store) -> Result<BTreeSet<(&'static str, String)>, store::Error> {
+        let mut named = BTreeSet::new();
+        for UnusableRow { key, who, .. } in &self.unusable {
+            let known = key.as_ref().map(|key| SyncedRecord::get(store, &self.job.name, key)).transpose()?.flatten();
+            if known.is_none_or(|known| names_another(&known.sent, who)) {
+                named.extend(named_by(who));
+            }
+        }
+        Ok(named)
     }
 
     fn reject(&mut self, key: &Key, mut lines: Vec<u64>, reason: &RowDefect) {
@@ -509,6 +542,14 @@ impl<'a> Collector<'a> {
             self.rejected.push((line, Rejected::whole(key.clone(), shown, reason.clone())));
         }
     }
+}
+
+/// Who a row is about that can't be used.
+struct UnusableRow {
+    line: u64,
+    /// The key that it has, where that can be read.
+    key: Option<Key>,
+    who: Values,
 }
 
 /// Whether a row names another person than a record.

@@ -13,6 +13,7 @@ use super::moved_names::MovedNames;
 use super::same_name::SameName;
 use crate::plan::{
     Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Rules, Subject, Verdict, decide,
+    is_another_person, name_words, named_by,
 };
 use crate::queue::DECISIONS;
 use crate::reconcile::model::candidate::Candidate;
@@ -21,9 +22,7 @@ use crate::reconcile::model::doubtful_rows::Doubt;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::row_segments::RowSegments;
-use crate::record::{
-    Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, RowMetadata, Target, Value, Values, normalize,
-};
+use crate::record::{Action, Entity, Field, JobName, Key, Record, Rejected, RemoteId, RowMetadata, Target, Value};
 use crate::snapshot::SyncedRecord;
 use crate::store;
 
@@ -50,8 +49,8 @@ pub(crate) struct Classified {
     pub(crate) doubtful: BTreeMap<Key, HoldReason>,
     /// Entities that a record of this read claims, rightly or not: none of them is removed.
     pub(crate) claimed: BTreeSet<RemoteId>,
-    /// Those among them who are missing, and whose name or email a row gets that waits for a decision, with its key.
-    pub(crate) named: BTreeMap<RemoteId, Key>,
+    /// Those among them who are missing and stay, as a row that is in doubt has their name or email.
+    pub(crate) named: BTreeMap<RemoteId, HoldReason>,
     /// People with a change that takes back a run and waits.
     pub(crate) undone: BTreeSet<Key>,
     /// Of them: the wish with which they would be made again by their record as it is now.
@@ -67,6 +66,11 @@ pub(crate) struct Classified {
 }
 
 impl Classified {
+    /// Whether something could not be used: what the service does not have, or a lookup, may be there another time.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        !(self.rejected.is_empty() && self.bad_values.is_empty())
+    }
+
     /// Notes what stays at the service though the source says otherwise.
     fn note_edits(&mut self, record: &Record, known: &SyncedRecord, entity: &Entity, rules: Rules<'_>) {
         let drifted = match rules.on_drift {
@@ -128,6 +132,8 @@ struct Classifier<'a> {
     doubted: BTreeMap<(&'static str, String), Option<Key>>,
     /// Records of which it is asked whether they are the person who is an entity, by position.
     questions: Vec<(usize, RemoteId)>,
+    /// The names and emails in rows that can't be used, by field.
+    unusable: BTreeSet<(&'static str, String)>,
     result: Classified,
 }
 
@@ -161,6 +167,7 @@ impl<'a> Classifier<'a> {
             suspects: BTreeMap::new(),
             doubted: BTreeMap::new(),
             questions: Vec::new(),
+            unusable: context.unusable.clone(),
             result: Classified::default(),
             claims,
         })
@@ -203,7 +210,7 @@ impl<'a> Classifier<'a> {
             found => found,
         };
         self.observe(at, &valid, &correlation)?;
-        self.note_made_again(&valid);
+        self.note_made_again(&valid, &correlation);
         let Valid { record, marks, line, has_bad_values, .. } = valid;
         let subject = Subject { record, line, marks };
         let decision = decide(subject, correlation, self.context.rules);
@@ -237,7 +244,16 @@ impl<'a> Classifier<'a> {
             (Some(Doubt::Rejected(reason)), _) => {
                 self.result.rejected.push(Rejected { key: Some(record.key), line, field: None, value: None, reason });
             }
-            (None, Some(fault)) => self.result.rejected.push(self.fitting.rejected(&record.key, line, fault)),
+            (None, Some(fault)) => {
+                let known = self.context.known(&record.key)?;
+                let is_of_another = |known: &SyncedRecord| {
+                    is_another_person(|field| known.sent.get(field).cloned().unwrap_or_default(), &record.fields)
+                };
+                if known.as_ref().is_none_or(is_of_another) {
+                    self.unusable.extend(named_by(&record.fields));
+                }
+                self.result.rejected.push(self.fitting.rejected(&record.key, line, fault));
+            }
             (None, None) => return Ok(Some(Valid { record, marks, line, pair, has_bad_values })),
         }
         Ok(None)
@@ -341,12 +357,21 @@ impl<'a> Classifier<'a> {
         Ok(())
     }
 
-    /// Notes the wish by which the source would make someone again, once what takes back a run has removed them.
-    fn note_made_again(&mut self, valid: &Valid) {
+    /// Notes the wish by which the source would make someone again, once what takes back a run has removed them. The row of another
+    /// person is none.
+    fn note_made_again(&mut self, valid: &Valid, correlation: &Correlation) {
         let Valid { record, marks, line, .. } = valid;
         if self.context.rules.target.has_presence() && self.context.undone.contains(&record.key) {
+            let is_other = match correlation {
+                Correlation::Mine { entity, .. } => {
+                    is_another_person(|field| entity.value(field).clone(), &record.fields)
+                }
+                _ => false,
+            };
             let subject = Subject { record: record.clone(), line: *line, marks: marks.clone() };
-            if let Decision::Change(made) = decide(subject, Correlation::New, self.context.rules) {
+            if let Decision::Change(made) = decide(subject, Correlation::New, self.context.rules)
+                && !is_other
+            {
                 self.result.made_again.insert(made.key.clone(), made.wish.digest());
             }
         }
@@ -401,7 +426,8 @@ impl<'a> Classifier<'a> {
 
     /// Holds the changes of records that may be about another person than their key.
     fn finish(self) -> Result<Classified, Error> {
-        let Self { context, claims, names, people, questions, mut suspects, mut doubted, mut result, .. } = self;
+        let Self { context, claims, names, people, questions, unusable, mut suspects, mut doubted, mut result, .. } =
+            self;
         let others = others(&result.held, context)?;
         result.claimed.extend(claims.entities(|at| others.contains(&context.candidates[at].key)));
         for (at, id) in questions {
@@ -434,10 +460,8 @@ impl<'a> Classifier<'a> {
             result.held.push(held);
         }
         result.held.sort_by(|one, other| one.key.cmp(&other.key));
-        for (id, row) in named_among(&doubted, context)? {
-            result.claimed.insert(id);
-            result.named.extend(row.map(|row| (id, row)));
-        }
+        let strangers = strangers(&result.held, context)?;
+        InDoubt { doubted, unusable, strangers }.keep(context, &mut result)?;
         Ok(result)
     }
 }
@@ -465,31 +489,68 @@ fn is_approved(held: &Held<Outline>, context: &CorrelationContext<'_>) -> Result
     Ok(decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Approved(wanted) if wish == Some(wanted))))
 }
 
-/// The name and email by which a record names its person.
-fn named_by(fields: &Values) -> impl Iterator<Item = (&'static str, String)> {
-    let named = |field| Some((field, normalize(fields.get(field)?.as_text()?)));
-    Target::IDENTITY.into_iter().filter_map(named).filter(|(_, text)| !text.is_empty())
+/// The records under unknown keys that wait and may be anybody, with the words of their names.
+fn strangers(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<Vec<(BTreeSet<String>, Key)>, Error> {
+    let mut strangers = Vec::new();
+    for held in held.iter().filter(|held| held.reason.may_be_anybody() && context.rules.target.has_presence()) {
+        let is_known = context.index.by_key(held.key.as_str()).is_some();
+        let row = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&held.key));
+        if let Ok(at) = row
+            && !is_known
+            && !context.absent.is_empty()
+            && !is_approved(held, context)?
+        {
+            strangers.push((name_words(&context.candidates[at].open(context.spill)?.0.fields), held.key.clone()));
+        }
+    }
+    Ok(strangers)
 }
 
-/// The entities of missing people, and of those who are gone by their rows, that a doubtful row names: their number may be mistyped, so
-/// they are there. With its key, where that
-/// is another known person's.
-fn named_among(
-    doubted: &BTreeMap<(&'static str, String), Option<Key>>,
-    context: &CorrelationContext<'_>,
-) -> Result<Vec<(RemoteId, Option<Key>)>, store::Error> {
-    let mut named = Vec::new();
-    for at in context.absent.iter().filter(|_| !doubted.is_empty()) {
-        let key = Key::new(context.index.entry(*at).key);
-        let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
-        let Some(known) = known else { continue };
-        let row = |field| {
-            let text = known.sent.get(field).and_then(Value::as_text).map(normalize)?;
-            doubted.get(&(field, text))
-        };
-        named.extend(Target::IDENTITY.into_iter().find_map(row).map(|row| (known.id, row.clone())));
+/// What rows in doubt say of people who are missing, or gone by their rows: the number of such a row may be mistyped, and they are there.
+struct InDoubt {
+    /// The names and emails in rows that wait for a decision, by field, with the key of a known person where the row has one.
+    doubted: BTreeMap<(&'static str, String), Option<Key>>,
+    /// The same in rows that can't be used.
+    unusable: BTreeSet<(&'static str, String)>,
+    /// Records that may be anybody, with the words of their names.
+    strangers: Vec<(BTreeSet<String>, Key)>,
+}
+
+impl InDoubt {
+    /// Keeps those that it may be about.
+    fn keep(&self, context: &CorrelationContext<'_>, result: &mut Classified) -> Result<(), store::Error> {
+        if self.doubted.is_empty() && self.unusable.is_empty() && self.strangers.is_empty() {
+            return Ok(());
+        }
+        for at in context.absent {
+            let key = Key::new(context.index.entry(*at).key);
+            let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
+            let Some(known) = known else { continue };
+            if let Some(row) = named_by(&known.sent).find_map(|named| self.doubted.get(&named)) {
+                result.claimed.insert(known.id);
+                result.named.extend(row.as_ref().map(|row| (known.id, asked_about(row))));
+            } else if named_by(&known.sent).any(|named| self.unusable.contains(&named)) {
+                result.claimed.insert(known.id);
+                let job = context.job.name.root().to_string();
+                result.named.insert(known.id, HoldReason::MovesUnusable { job });
+            } else if let Some(row) = self.stranger(&known) {
+                result.claimed.insert(known.id);
+                result.named.insert(known.id, asked_about(row));
+            }
+        }
+        Ok(())
     }
-    Ok(named)
+
+    /// The first of the records that may be anybody whose name has a word of this one's, or that has no name.
+    fn stranger(&self, known: &SyncedRecord) -> Option<&Key> {
+        let name = name_words(&known.sent);
+        let is_like = |words: &BTreeSet<String>| words.is_empty() || !words.is_disjoint(&name);
+        self.strangers.iter().find(|(words, _)| is_like(words)).map(|(_, row)| row)
+    }
+}
+
+fn asked_about(row: &Key) -> HoldReason {
+    HoldReason::AskedAbout { key: row.to_string() }
 }
 
 /// The keys that the job doesn't know of rows that can't be used for what the service has: any of them may be mistyped.

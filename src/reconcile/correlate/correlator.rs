@@ -49,6 +49,8 @@ pub(crate) struct CorrelationContext<'a> {
     /// The positions of the index that no row has, save in a file of changes, which misses nearly everybody; and those of which a
     /// row says that they are gone, where the job does not keep them all. In order.
     pub(crate) absent: &'a [usize],
+    /// The names and emails in rows that can't be used, by field.
+    pub(crate) unusable: &'a BTreeSet<(&'static str, String)>,
     /// People with a change that takes back a run and waits.
     pub(crate) undone: &'a BTreeSet<Key>,
     /// The time of the run.

@@ -74,6 +74,8 @@ pub(super) struct Appearances<'a> {
     leaving: &'a LeavingPeople,
     /// Those among them whose key means them in every job.
     universal: BTreeMap<&'a Key, RemoteId>,
+    /// All of them by key, where the other job may take their entities over.
+    own: BTreeMap<&'a Key, RemoteId>,
     by: &'a [SmolStr],
     matcher: Matcher,
     /// By what the service has of one person only, and the other job does not match people by.
@@ -82,6 +84,8 @@ pub(super) struct Appearances<'a> {
     takes_over: bool,
     /// By entity: the records that fit.
     pub(super) records: BTreeMap<RemoteId, Vec<Appearance>>,
+    /// Those whose key and name a record has by which the other job finds no one.
+    pub(super) namesakes: BTreeMap<RemoteId, Vec<Appearance>>,
     /// Those that a row fits that can't be used.
     unusable: BTreeSet<RemoteId>,
 }
@@ -94,8 +98,9 @@ impl<'a> Appearances<'a> {
         let unique = Matcher::new(&of_one.collect::<Vec<_>>(), entities());
         let universal = leaving.iter().filter(|(_, (key, _))| key.is_universal());
         let universal = universal.map(|(id, (key, _))| (key, *id)).collect();
-        let (records, unusable) = (BTreeMap::new(), BTreeSet::new());
-        Self { leaving, universal, by, matcher, unique, takes_over, records, unusable }
+        let own = leaving.iter().filter(|_| takes_over).map(|(id, (key, _))| (key, *id)).collect();
+        let (records, namesakes, unusable) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
+        Self { leaving, universal, own, by, matcher, unique, takes_over, records, namesakes, unusable }
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {
@@ -231,13 +236,25 @@ impl<'a> Appearances<'a> {
             return;
         }
         self.note_refused(&record.fields);
-        let Some((by, ids)) = self.fitting(&record.fields) else { return };
+        let Some((by, ids)) = self.fitting(&record.fields) else {
+            self.note_namesake(record);
+            return;
+        };
         let mark = match_hash(&record.fields, &by);
         for id in ids {
             if !self.takes_over || is_them(self.by, (&record.key, &record.fields), &self.leaving[&id], &by) {
                 let row = Appearance { key: record.key.clone(), by: Some((by.clone(), mark)) };
                 self.records.entry(id).or_default().push(row);
             }
+        }
+    }
+
+    /// Notes whose key and name a record has: the other job makes them once more, and nothing says that they are someone else.
+    fn note_namesake(&mut self, record: Record) {
+        let Some(id) = self.own.get(&record.key).filter(|id| !self.unusable.contains(id)) else { return };
+        let has_name = record.fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
+        if has_name && is_named_alike(&self.leaving[id].1, &record.fields) {
+            self.namesakes.entry(*id).or_default().push(Appearance { key: record.key, by: None });
         }
     }
 
@@ -288,16 +305,15 @@ pub(super) fn takes_over(other: &Job, row: Option<(&Key, &KeptRecord)>, leaving:
     row.is_some_and(|(key, record)| is_them(&other.match_on, (key, &record.fields), leaving, by))
 }
 
-/// Whether a record that fits an entity by a field is the same person. People share mailboxes, and each site may number its
-/// people from one; but not both at once.
+/// Whether a record that fits an entity by a field is the same person, or is to be asked about there: it has the same key, too, and
+/// perhaps a name and an email that are new. People share mailboxes, and each site may number its people from one; but not both at once.
 fn is_them(match_on: &[SmolStr], (key, fields): (&Key, &Values), (own, entity): &(Key, Entity), by: &str) -> bool {
     if key.is_universal() && key == own {
         return true;
     }
     let is_shared = by == Target::EMAIL;
     let is_sure = !is_shared && contradicted(match_on, by, fields, entity).is_none();
-    let has_key = is_shared && key == own;
     is_named_alike(entity, fields)
-        || has_key
+        || key == own
         || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
 }

@@ -70,8 +70,8 @@ pub(crate) struct LeaverDetector<'a> {
     pub(crate) copies: u64,
     /// Entities that a record of this read claims: none of them leaves.
     pub(crate) claimed: &'a BTreeSet<RemoteId>,
-    /// Those among them that a row names which waits for a decision, with its key.
-    pub(crate) named: &'a BTreeMap<RemoteId, Key>,
+    /// Those among them whose name or email a row has that is in doubt, and what is said of it.
+    pub(crate) named: &'a BTreeMap<RemoteId, HoldReason>,
     /// Entities that another record of a job of changes is to have, by what waits in the queue.
     pub(crate) taken: &'a BTreeMap<RemoteId, Key>,
     /// People that may not be removed (law 6).
@@ -271,10 +271,9 @@ impl LeaverDetector<'_> {
         let is_taken = self.taken.get(&known.id).is_some_and(|other| other != key);
         if self.claimed.contains(&known.id) || is_taken {
             departed.claimed.insert(key.clone());
-            departed.held.extend(self.named.get(&known.id).map(|row| {
-                let reason = HoldReason::AskedAbout { key: row.to_string() };
-                Held { key: key.clone(), reason, change: None, other: None }
-            }));
+            let held =
+                |reason: &HoldReason| Held { key: key.clone(), reason: reason.clone(), change: None, other: None };
+            departed.held.extend(self.named.get(&known.id).map(held));
             return Ok(None);
         }
         if done {

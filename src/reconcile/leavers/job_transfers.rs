@@ -2,8 +2,9 @@
 //!
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
 //! are one person where their emails are the same, or their key is the same UUID. A person who comes to another job of the
-//! same side keeps their entity: this job offers it, and the other one, which finds it by its `match_on`, takes it over. Until it does, the person stays this
-//! job's: where the other one never does and loses them again, they leave here as anybody does.
+//! same side keeps their entity: this job offers it, and the other one, which finds it by its `match_on`, takes it over. Until
+//! it does, the person stays this job's: where the other one never does and loses them again, they leave here as anybody does. Where the
+//! other one finds no one by their record, which has their key and their name, they leave here once they are there.
 //!
 //! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source can't be read or not to its
 //! end, or a row that can't be used, or that has the key of someone else, is about them, those who leave stay; so they do for as
@@ -80,6 +81,7 @@ impl JobTransfers {
             let mut unclear = BTreeSet::new();
             if is_same && other.writes != Writes::Off {
                 unclear = moving.offer(context.store, (job, other), &found.records, changes)?;
+                moving.hold(context.store, other, &found.namesakes, changes)?;
             } else {
                 moving.hold(context.store, other, &found.records, changes)?;
             }
@@ -261,6 +263,7 @@ impl JobTransfers {
                         // Someone else who shares an email with the leaver, unless their row was another before.
                         unclear.extend((!row.is_as_known(&known)).then_some(*id));
                     }
+                    None if is_someone_else(store, &other.name, &row.key, *id)? => {}
                     _ => drop(wanted.insert(*id)),
                 }
             }
@@ -338,6 +341,15 @@ fn is_coming(store: &Store, job: &JobName, key: &Key, today: Option<Day>) -> Res
     let is_open = waits || LATER.get(store, job, key)?.is_some();
     let is_decided = |decided: Decided| decided.is_rejected(today) || matches!(decided.verdict, Verdict::Approved(_));
     Ok(is_open || queue::DECISIONS.get(store, job, key)?.is_some_and(is_decided))
+}
+
+/// Whether a person said of a record that a job does not know yet that it is not about this entity.
+fn is_someone_else(store: &Store, job: &JobName, key: &Key, id: RemoteId) -> Result<bool, store::Error> {
+    let decided = queue::DECISIONS.get(store, job, key)?;
+    Ok(decided.is_some_and(|decided| match decided.verdict {
+        Verdict::Rejected(_) => decided.question.is_some() && decided.id == Some(id),
+        Verdict::Approved(_) => decided.is_answer && decided.id.is_none() && decided.doubt == Some(id),
+    }))
 }
 
 /// Who of a job has a membership, where the job has any: no one can sign in without a company (specification, movements).

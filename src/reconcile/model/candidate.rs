@@ -9,6 +9,7 @@ use crate::spool::{self, SpillOffset};
 
 /// A record that must be looked at, in 32 bytes: a first run has one for everybody. The rest of it lies in the spill of
 /// its run, in the order of the rows.
+#[derive(Clone)]
 pub(crate) struct Candidate {
     pub(crate) key: Key,
     /// Its entry in the spill.

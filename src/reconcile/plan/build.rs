@@ -8,7 +8,7 @@ use super::notes;
 use super::protected::ProtectedNames;
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
-use crate::plan::{Base, Guarded, HoldReason, Judged as _, LeaverAction, Outline, Present, Rules};
+use crate::plan::{Base, Guarded, Held, HoldReason, Judged as _, LeaverAction, Outline, Present, Rules};
 use crate::queue::{self, State};
 use crate::reconcile::approval::{held, remote_digest};
 use crate::reconcile::correlate::classify::{Classified, Remember, classify, strange};
@@ -140,6 +140,7 @@ impl<'a> Inputs<'a> {
             doubts: own.map(|own| &own.results.doubts).filter(|_| job.mapping.target == Target::Membership),
             doubted_organizations: organizations.map(|part| &part.results.doubts),
             absent: &absent,
+            unusable: &rows.unusable,
             undone: &undone,
             now: self.part.context.clock.now(),
         };
@@ -323,10 +324,10 @@ impl<'a> Inputs<'a> {
         missing: Vec<(Key, SyncedRecord)>,
         copies: u64,
         mut overtaken: BTreeMap<Key, SyncedRecord>,
-        settled: &[(Key, u128)],
+        (settled, held): (&[(Key, u128)], &[Held<Outline>]),
     ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
         let mut rows = missing;
-        rows.extend(self.returned(settled)?);
+        rows.extend(self.returned(settled, held)?);
         // Who is as the source wants them is overtaken no more.
         for (key, _) in settled.iter().filter(|_| copies > 0) {
             overtaken.remove(key);
@@ -422,11 +423,12 @@ impl<'a> Inputs<'a> {
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
         let reads_anew = self.reads_anew();
-        let Judgement { guarded: changes, in_force, updated, mapping_settled, key_settled, copies, notes } = judgement;
+        let Judgement { guarded: changes, in_force, updated, mapping_settled, key_settled, copies, notes, puts_off } =
+            judgement;
         let (copies, overtaken) = copies;
         let Leaving { leavers, transfers, limit, missing, base, place, .. } = leaving;
         let missing_rows = self.with_offers(leavers.waiting, &transfers.offered)?;
-        let waiting = self.rows_besides(missing_rows, copies, overtaken, &classified.settled)?;
+        let waiting = self.rows_besides(missing_rows, copies, overtaken, (&classified.settled, &changes.held))?;
         let stated = self.rows.left.keys().cloned().collect();
         let misnamed = self.rows.misnamed.clone();
         let gone = attendance.sees_all.then(|| self.gone());
@@ -444,9 +446,7 @@ impl<'a> Inputs<'a> {
         let to_mend = self.to_mend(&classified);
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
-        // What the service does not have, or a lookup, may be there another time.
-        let waits_for_others = !(classified.rejected.is_empty() && classified.bad_values.is_empty());
-        let unfinished = read.unfinished || waits_for_others;
+        let unfinished = read.unfinished || classified.waits_for_others() || puts_off;
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);

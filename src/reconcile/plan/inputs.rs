@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::notes;
 use crate::config::{Job, Mode};
 use crate::mirror::{Mirror, Removal};
-use crate::plan::{Change, Deltas, Verdict};
+use crate::plan::{Change, Deltas, Held, Outline, Verdict};
 use crate::queue;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::collect::collected_rows::CollectedRows;
@@ -275,12 +275,23 @@ impl<'a> Inputs<'a> {
     }
 
     /// Keys that had been absent from complete reads and are in this one: their leaver grace starts over. Records that
-    /// need nothing are stored as they are now anyway.
-    pub(super) fn returned(&self, settled: &[(Key, u128)]) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+    /// need nothing are stored as they are now anyway. Where keys are made of something else by now, the row of a key that
+    /// is held as another's is no return.
+    pub(super) fn returned(
+        &self,
+        settled: &[(Key, u128)],
+        held: &[Held<Outline>],
+    ) -> Result<Vec<(Key, SyncedRecord)>, Error> {
+        let has_other_key = self.state.has_other_key(self.job());
+        let of_others = held.iter().filter(|held| has_other_key && held.reason.doubts_its_key());
+        let of_others: BTreeSet<&Key> = of_others.map(|held| &held.key).collect();
         let is_settled = |key: &Key| settled.binary_search_by(|(settled, _)| settled.cmp(key)).is_ok();
         let is_back = |at: &usize| self.index.entry(*at).gone && self.rows.present.has(*at);
         let mut returned = Vec::new();
-        for key in (0..self.index.len()).filter(is_back).filter_map(|at| self.key(at)).filter(|key| !is_settled(key)) {
+        for key in (0..self.index.len()).filter(is_back).filter_map(|at| self.key(at)) {
+            if is_settled(&key) || of_others.contains(&key) {
+                continue;
+            }
             if let Some(known) = SyncedRecord::get(self.store(), &self.job().name, &key)? {
                 returned.push((key, SyncedRecord { gone: None, ..known }));
             }

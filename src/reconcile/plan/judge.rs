@@ -12,7 +12,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::inputs::Inputs;
 use super::segments;
 use crate::config::Mode;
-use crate::plan::{Base, Change, Deltas, Guarded, Held, HoldReason, Judged as _, Outline, Verdict, guard};
+use crate::plan::{
+    Base, Change, Deltas, Guarded, Held, HoldReason, Judged as _, Outline, Verdict, guard, is_another_person,
+};
 use crate::reconcile::approval::held::HELD;
 use crate::reconcile::approval::{held, outdated};
 use crate::reconcile::correlate::classify::Classified;
@@ -78,6 +80,8 @@ pub(super) struct Judgement {
     /// How many copies of the state were laid back so far, and for the last one the people for which the service held something newer.
     pub(super) copies: (u64, BTreeMap<Key, SyncedRecord>),
     pub(super) notes: Vec<String>,
+    /// Whether something that the source wants waits behind what takes back a run, and is to be looked at again.
+    pub(super) puts_off: bool,
 }
 
 /// Leaves nothing to approve of those who are asked about, as far as `is_meant`; returns how many they are.
@@ -113,14 +117,15 @@ impl Inputs<'_> {
         }
         in_force.append(&mut leaving.limit.decided);
         let mut guarded = self.guard(changes, undecided.go, leaving, &classified.segments)?;
-        self.doubt_new(&mut guarded, &undecided.held)?;
+        self.doubt_slipped(&mut guarded, &undecided.held)?;
         let waits = guarded.held.iter().any(|held| matches!(held.reason, HoldReason::MappingChanged { .. }));
         if waits {
             leaving.place = Some(UNSETTLED.to_owned());
         }
         let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
         let (mapping_settled, key_settled, copies) = (true, true, <_>::default());
-        let mut judgement = Judgement { guarded, in_force, updated, mapping_settled, key_settled, copies, notes };
+        let mut judgement =
+            Judgement { guarded, in_force, updated, mapping_settled, key_settled, copies, notes, puts_off: false };
         self.suspect(&mut judgement, &leaving.leavers)?;
         judgement.guarded.held.splice(0..0, undecided.held);
         self.settle_key(&mut judgement)?;
@@ -130,9 +135,11 @@ impl Inputs<'_> {
         // the same then.
         let undone = &classified.undone;
         if !undone.is_empty() {
+            let before = guarded.go.len() + guarded.held.len();
             let ends = |change: &Outline| change.leaves() || change.action == Action::Delete;
             guarded.go.retain(|change| ends(change) || !undone.contains(&change.key));
             guarded.held.retain(|held| held.change.as_ref().is_some_and(ends) || !undone.contains(&held.key));
+            judgement.puts_off = guarded.go.len() + guarded.held.len() < before;
         }
         outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();
@@ -141,7 +148,27 @@ impl Inputs<'_> {
             guarded.hold_record(key, reason);
         }
         guarded.rejected.extend(undecided.rejected);
+        for key in self.rejected_exchanges(guarded)? {
+            guarded.hold_record(key, HoldReason::NeedsOwnKey);
+        }
         Ok(judgement)
+    }
+
+    /// The keys of updates that were rejected, be it by taking back a run, and would make another person of their entity: the one in
+    /// the row is not at the service.
+    fn rejected_exchanges(&self, guarded: &Guarded<Outline>) -> Result<Vec<Key>, Error> {
+        let mut keys = Vec::new();
+        if !self.job().mapping.target.has_presence() {
+            return Ok(keys);
+        }
+        for outline in guarded.rejected.iter().filter(|outline| outline.action == Action::Update) {
+            let change = self.spill.change(outline)?;
+            let wish = &change.wish.fields;
+            let is_now = |field: &str| change.fields.get(field).map(|delta| &delta.from).or_else(|| wish.get(field));
+            let is_another = is_another_person(|field| is_now(field).cloned().unwrap_or_default(), wish);
+            keys.extend(is_another.then_some(change.key));
+        }
+        Ok(keys)
     }
 
     /// Puts the limits on changes; `released` are those among what was held before that a person approved.
@@ -184,9 +211,9 @@ impl Inputs<'_> {
         Ok(guarded)
     }
 
-    /// Holds new records where the rows of known people have slipped: the key of a new one may be that of the row next to it. Rows have
-    /// slipped where someone would get the name or email that another one loses, who does not get theirs.
-    fn doubt_new(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>]) -> Result<(), Error> {
+    /// Holds new records and leavers where the rows of known people have slipped: what a row says, or its key, may be that of the row
+    /// next to it. Rows have slipped where someone would get the name or email that another one loses, who does not get theirs.
+    fn doubt_slipped(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>]) -> Result<(), Error> {
         let mut moved = Vec::new();
         for held in held.iter().filter(|held| held.reason.doubts_its_key()) {
             if let Some(change) = held.change.as_ref().filter(|change| change.is_known()) {
@@ -195,7 +222,8 @@ impl Inputs<'_> {
         }
         if [Target::NAME, Target::EMAIL].iter().any(|field| has_slipped(&moved, field)) {
             let reason = HoldReason::SlippedRows { people: moved.len() as u64 };
-            guarded.hold(|change| (change.joins() && !change.is_approved()).then(|| reason.clone()));
+            let is_meant = |change: &Outline| (change.joins() || change.leaves()) && !change.is_approved();
+            guarded.hold(|change| is_meant(change).then(|| reason.clone()));
         }
         Ok(())
     }

@@ -136,6 +136,11 @@ impl Report {
         }
     }
 
+    /// Says something that leaves nothing open.
+    pub(crate) fn note(&mut self, what: String) {
+        self.reasons.push(what.into());
+    }
+
     /// Whether rows were read, so that it is known which of them can't be used.
     pub(crate) fn has_read_rows(&self) -> bool {
         self.details.judged || self.details.nothing_taken || !self.rejections.is_empty()

@@ -54,6 +54,68 @@ fn called(world: &World, number: u32) -> String {
     one["name"].as_str().unwrap().to_owned()
 }
 
+/// Who went to another list under the same number, with a new name and email.
+#[test]
+fn law_1_fault_100_who_goes_to_another_list_with_their_number_and_a_new_name_and_email_is_asked_about_there() {
+    for [first, second] in [["north", "south"], ["south", "north"]] {
+        for decision in ["approve", "reject"] {
+            let world = of(list(first, REMOVING), &list(second, REMOVING));
+            put(&world, "north.csv", &[1, 2, 3]);
+            put(&world, "south.csv", &[7, 8, 9]);
+            world.sync().expect(0);
+            let before = ids(&world);
+            put(&world, "north.csv", &[1, 2]);
+            let south = [7, 8, 9].map(|one| format!("{one},Person {one},p{one}@example.com\n")).concat();
+            world.put("south.csv", format!("{STAFF}{south}3,Ada Married,ada@example.com\n").as_bytes());
+            world.sync().expect(4);
+            let ran = world.sync().expect(4);
+            assert!(ran.out.contains("name and email both become others"), "{ran:?}");
+            assert_eq!((ids(&world), called(&world, 3).as_str()), (before.clone(), "Person 3"));
+            world.run(&[decision, "south"]).expect(0);
+            world.sync();
+            world.sync().expect(0);
+            assert_eq!(called(&world, 3), "Ada Married", "{first} first, {decision}");
+            let stays = ids(&world) == before;
+            assert_eq!((stays, ids(&world).len()), (decision == "approve", 6), "{first} first, {decision}");
+        }
+    }
+}
+
+/// Nothing of them but their number and name is in the other list, which does not find people by those: it makes them once more, and waits.
+#[test]
+fn law_1_fault_100_who_is_made_by_another_list_leaves_only_once_they_are_there() {
+    let by_email = |name: &str, rest: &str| Config {
+        job: "key = \"{{ no }}\"\nmatch_on = [\"email\"]\n".into(),
+        map: "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n".into(),
+        ..list(name, rest)
+    };
+    let names = |world: &World| {
+        let mut names: Vec<_> = world.service().all("staff").into_iter().map(|one| one["email"].to_string()).collect();
+        names.sort();
+        names
+    };
+    for email in ["", "new@example.com"] {
+        let world = World::of(by_email("north", REMOVING).and(&by_email("south", "[job.guard]\nmax_creates = 0\n")));
+        world.put("south.csv", format!("{STAFF}8,Person 8,p8@example.com\n").as_bytes());
+        put(&world, "north.csv", &[1, 2, 3]);
+        world.sync().expect(0);
+        put(&world, "north.csv", &[1, 2]);
+        let joiners = (10..14).map(|one| format!("{one},New {one},n{one}@example.com\n")).collect::<String>();
+        let south = format!("{STAFF}8,Person 8,p8@example.com\n{joiners}3,Person 3,{email}\n");
+        world.put("south.csv", south.as_bytes());
+        for _ in 0..2 {
+            let ran = world.sync().expect(4);
+            assert!(ran.out.contains("moves to job south as key 3, and leaves here once they are there"), "{ran:?}");
+            assert_eq!(names(&world).len(), 4, "{email}: {ran:?}");
+        }
+        world.run(&["approve", "south"]).expect(0);
+        world.sync();
+        world.sync().expect(0);
+        let names = names(&world);
+        assert_eq!((names.len(), names.contains(&"\"p3@example.com\"".to_owned())), (8, false), "{email}: {names:?}");
+    }
+}
+
 #[test]
 fn who_comes_to_a_list_of_changes_is_handed_over_by_whichever_file_named_them() {
     let world = of(list("north", REMOVING), &inbox("south", "mode = \"changes\"\n", ""));

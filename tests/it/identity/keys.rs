@@ -283,6 +283,19 @@ fn law_6_no_one_is_made_from_a_file_whose_rows_have_slipped() {
     assert_eq!(world.sync_of(few).expect(4).writes(), (3, 0, 0));
 }
 
+/// The row by which someone leaves has slipped as well, perhaps.
+#[test]
+fn law_1_no_one_leaves_by_a_file_whose_rows_have_slipped() {
+    let config = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+    let world = World::synced(config.job("include = \"{{ title != 'Gone' }}\"\n"), 9);
+    let tail = "P00007,Person 8,person8@example.com,Clerk\nP00008,Person 9,person9@example.com,Clerk\nP00009,Person 10,p10@example.com,Clerk\n";
+    let gone = people(1..7).replace(&row(2, "Clerk"), &row(2, "Gone"));
+    let ran = world.sync_of(gone.clone() + tail).expect(4);
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), 9), "{ran:?}");
+    let right = gone + &row(7, "Clerk") + &row(8, "Clerk") + &row(9, "Clerk");
+    assert_eq!(world.sync_of(right).expect(0).writes(), (0, 0, 1));
+}
+
 #[test]
 fn law_3_a_create_of_unclear_fate_makes_no_third() {
     let map = "name = \"{{ name }}\"\nemail = \"{{ email }}\"\n".into();

@@ -141,6 +141,37 @@ fn law_1_a_mistyped_number_keeps_everybody_whom_its_row_may_be() {
     assert_eq!(world.sync_of(people(3..13) + wrong).expect(0).writes(), (0, 0, 0));
 }
 
+/// Nothing in their row but a part of the name says who they are.
+#[test]
+fn law_1_a_row_that_waits_under_an_unknown_number_keeps_its_namesakes_until_it_is_decided_who_it_is() {
+    for (match_on, slip) in [
+        ("[\"email\"]", "X00005,Percy 5,,Clerk\n"),
+        ("[\"employee_id\", \"email\"]", "X00005,Percy 5,person4@example.com,Clerk\n"),
+    ] {
+        for decision in ["approve", "reject"] {
+            let job = format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = {match_on}\n");
+            let rest = Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n");
+            let options = Options { accept_duplicates: true, ..Options::default() };
+            let world = World::with(options, Config { job, ..rest });
+            assert_eq!(world.sync_of(named(PEOPLE, &[])).expect(0).writes(), (PEOPLE as u64, 0, 0));
+            world.csv(named(PEOPLE - 2, &[]) + "P00006,Person 6,person6@example.com,Clerk\n" + slip);
+            for _ in 0..2 {
+                let ran = world.sync().expect(4);
+                assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), PEOPLE), "{slip}: {ran:?}");
+                assert!(ran.out.contains("key X00005 may be this person"), "{ran:?}");
+            }
+            world.run(&[decision, "staff", "X00005"]).expect(0);
+            // Rejected as someone new, it may be the one who is missing all the more.
+            let expected = if decision == "approve" { (1, 0, 1) } else { (0, 0, 0) };
+            assert_eq!(world.sync().writes(), expected, "{decision} {slip}");
+            if decision == "reject" {
+                assert_eq!(world.sync_of(named(PEOPLE, &[])).expect(0).writes(), (0, 0, 0));
+                assert_eq!(world.staff().len(), PEOPLE);
+            }
+        }
+    }
+}
+
 #[test]
 fn law_3_a_person_whose_own_entity_is_gone_is_not_made_beside_the_one_that_shows_them() {
     for match_on in ["email", "employee_id"] {

@@ -198,6 +198,34 @@ fn law_1_a_row_that_says_so_leaves_in_any_read_and_without_grace() {
     assert_eq!(world.sync_of(many).expect(0).writes(), (0, 0, 0), "action = keep keeps them too");
 }
 
+/// Someone gets a new contract under another number: the row of the old one says that it ended, and the new one has a slip.
+#[test]
+fn law_1_who_is_gone_by_one_row_stays_while_another_row_in_doubt_has_their_name_or_email() {
+    let config = deleting("grace = \"0s\"").job("include = \"{{ title != 'Gone' }}\"\n");
+    let ended = people(1..COUNT + 1).replace(&row(3, "Clerk"), &row(3, "Gone"));
+    for (slip, extra) in [
+        ("no number", ",Person 3,person3@example.com,Clerk\n"),
+        ("a spreadsheet's error", "#N/A,Person 3,new@example.com,Clerk\n"),
+        ("an email that is none", "P00077,Person 3,#REF!,Clerk\n"),
+        ("the number of another", "P00006,Person 3,person3@example.com,Clerk\n"),
+        ("another name, and no number", ",New Name,person3@example.com,Clerk\n"),
+    ] {
+        let world = World::synced(config.clone(), COUNT);
+        for _ in 0..2 {
+            let ran = world.sync_of(ended.clone() + extra).expect(4);
+            assert_eq!((ran.writes().2, gone(&world)), (0, vec![]), "{slip}: {ran:?}");
+            assert!(ran.out.contains("a row of job staff that can't be used is about this person"), "{ran:?}");
+        }
+        assert_eq!(world.sync_of(&ended).expect(0).writes(), (0, 0, 1), "{slip}");
+        assert_eq!(gone(&world), [3], "{slip}");
+    }
+    // A row that can't be used and is that of its own person keeps no one.
+    let world = World::synced(config, COUNT);
+    let spoilt = ended.replace("P00006,Person 6,person6@example.com,Clerk", "P00006,Person 6,#REF!,Clerk");
+    assert_eq!(world.sync_of(spoilt).expect(3).writes(), (0, 0, 1));
+    assert_eq!(gone(&world), [3]);
+}
+
 #[test]
 fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_no_one() {
     let world = World::synced(deleting("grace = \"0s\"").job("include = \"{{ title != 'Gone' }}\"\n"), COUNT);

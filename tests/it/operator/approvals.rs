@@ -315,3 +315,54 @@ fn a_rejection_is_taken_back_by_an_approval_of_its_key() {
         assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "the other stays rejected");
     }
 }
+
+/// Rejected by mistake, and approved a moment later: what waits by then is another question, and it was not shown.
+#[test]
+fn law_6_an_approval_right_after_a_rejection_answers_no_question_that_no_run_has_asked() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 6);
+    let before = world.staff().len();
+    world.sync_of(people(1..6) + "P00060,Person 6,person6@example.com,Clerk\n").expect(4);
+    world.run(&["reject", "staff", "P00060"]).expect(0);
+    let refused = world.run(&["approve", "staff", "P00060"]).expect(1);
+    assert!(refused.err.contains("another question") && refused.err.contains("rosterd sync"), "{refused:?}");
+    world.run(&["approve", "staff"]).expect(1);
+    assert_eq!(world.staff().len(), before);
+    // Once a run has asked, it is an answer.
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1), "who is not the newcomer leaves");
+    world.run(&["approve", "staff", "P00060"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}
+
+/// That a row is about the one whose key it has is rejected by mistake.
+#[test]
+fn a_rejection_that_a_row_is_about_its_person_is_taken_back_by_an_approval_of_its_key() {
+    for runs in 0..3 {
+        let world = World::synced(Config::rest(LEAVE_AT_ONCE), 6);
+        world.csv(people(1..7).replace("Person 4,person4@", "Ada Married,ada@"));
+        world.sync().expect(4);
+        world.run(&["reject", "staff", "P00004"]).expect(0);
+        for _ in 0..runs {
+            assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+        }
+        world.run(&["approve", "staff", "P00004"]).expect(0);
+        assert_eq!(world.sync().expect(0).writes(), (0, 1, 0), "after {runs} runs");
+        assert_eq!(world.held_as(4).unwrap()["name"], "Ada Married");
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    }
+}
+
+#[test]
+fn an_approval_of_what_was_rejected_says_that_a_file_of_changes_has_to_say_it_again() {
+    let config = Config { source: "settle = \"0s\"\nmode = \"changes\"\n".into(), ..Config::default() };
+    let world = inbox_of(World::of(config.job("writes = \"approve\"\n")));
+    Inbox(&world).drop("a.csv", people(1..3));
+    world.sync().expect(4);
+    world.run(&["reject", "staff", "P00001"]).expect(0);
+    world.run(&["approve", "staff", "P00002"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+    let said = world.run(&["approve", "staff", "P00001"]).expect(0);
+    assert!(said.err.contains("once a file of changes has the row again: key P00001"), "{said:?}");
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
+    Inbox(&world).drop("b.csv", people(1..2));
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 0));
+}

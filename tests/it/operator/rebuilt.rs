@@ -2,6 +2,8 @@
 
 use std::fs;
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 
 use crate::contractors::jobs;
@@ -455,6 +457,40 @@ fn law_6_who_is_asked_about_under_a_key_that_was_another_s_is_found_again_after_
         assert!(!ran.reason().contains("the job's key changed"), "{ran:?}");
     }
     assert_eq!((world.staff(), world.run(&["status", "--json"]).job()["known"].as_u64()), (before, Some(12)));
+}
+
+/// Someone else has the key by now that one had who is gone.
+#[test]
+fn law_9_who_is_gone_leaves_though_their_key_is_another_s_after_a_rebuild() {
+    for syncs_between in [0, 2] {
+        let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
+        let mut world = World::at(&clock, Config::rest("[job.leavers]\naction = \"delete\"\n"));
+        world.csv(people(0..12));
+        world.sync().expect(0);
+        world.csv(people(0..12).replace(&row(3, "Clerk"), ""));
+        world.sync().expect(0);
+        world.reconfigure(|config| Config { job: config.job.replace("{{ employee_no }}", "{{ alt }}"), ..config });
+        let header = format!("{},Alt\n", HEADER.trim_end());
+        let alt = |number: usize| match number {
+            7 => format!("{},P00003\n", row(7, "Clerk").trim_end()),
+            _ => format!("{},B{number}\n", row(number, "Clerk").trim_end()),
+        };
+        world.csv((0..12).filter(|number| *number != 3).fold(header, |file, number| file + &alt(number)));
+        for _ in 0..syncs_between {
+            assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+        }
+        let said = world.run(&["rebuild"]).expect(0);
+        assert!(said.out.contains("1 person who are gone"), "{said:?}");
+        for _ in 0..2 {
+            let ran = world.sync().expect(0);
+            assert_eq!((ran.writes(), ran.reason().contains("the job's key changed")), ((0, 0, 0), false), "{ran:?}");
+        }
+        assert_eq!(world.run(&["status", "--json"]).job()["known"], 12);
+        clock.advance(SignedDuration::from_hours(25));
+        assert_eq!(world.sync().expect(0).writes(), (0, 0, 1), "after {syncs_between} runs");
+        let there = |number: usize| world.held_as(number).is_some();
+        assert_eq!((0..12).filter(|number| !there(*number)).collect::<Vec<_>>(), [3]);
+    }
 }
 
 #[test]
