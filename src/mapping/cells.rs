@@ -38,17 +38,26 @@ impl Slots {
         names.insert(name.into(), slot);
     }
 
-    /// The variables of a row. White space around a value is no part of it: no one sees it in a spreadsheet, and `include` compares.
+    /// The variables of a row.
     pub(super) fn variables(self: &Arc<Self>, row: &Row) -> Value {
-        let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| row.cell(column).trim()));
+        let cell = |column: &Option<usize>| Value::from(column.map_or("", |column| visible(row.cell(column))));
         let values = self.columns.iter().map(cell).collect();
         let list = |column: &Option<usize>| {
-            let all: Vec<&str> = column.map(|column| row.all(column).map(str::trim).collect()).unwrap_or_default();
+            let all: Vec<&str> = column.map(|column| row.all(column).map(visible).collect()).unwrap_or_default();
             (all.len() > 1).then(|| Value::from_iter(all))
         };
         let lists = self.columns.iter().map(list).collect();
         Value::from_object(Cells { slots: Arc::clone(self), values, lists })
     }
+}
+
+/// A value without what no one sees at its ends in a spreadsheet: white space, marks of direction and of bytes, hyphens and joiners
+/// without width. `include` compares what is left.
+pub(super) fn visible(value: &str) -> &str {
+    let is_unseen = |letter: char| {
+        letter.is_whitespace() || matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
+    };
+    value.trim_matches(is_unseen)
 }
 
 /// The cells of one row that templates use.

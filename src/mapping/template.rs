@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use minijinja::{Environment, Expression, Template, Value};
 
+use super::cells::visible;
 use super::check::{Role, WHOLE_ROW, assigns, check, role};
 use super::error::Error;
 use super::growth::{check_growth, check_size};
@@ -180,7 +181,7 @@ impl Ready<'_> {
         match self {
             Self::Literal(text) => from_text(text, bytes_max),
             Self::Column(column, filters) => {
-                let text = column.map_or("", |column| row.cell(column).trim());
+                let text = column.map_or("", |column| visible(row.cell(column)));
                 match filters {
                     [] => from_text(text, bytes_max),
                     [first, rest @ ..] => {

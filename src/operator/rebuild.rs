@@ -350,7 +350,8 @@ fn held_for_known(
 ) -> Result<(People, People), store::Error> {
     let (mut people, mut asked) = (People::new(), People::new());
     old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        let is_of_known = (held.action == Some(Action::Update) && !is_keyed_anew(job)) || held.undo.is_some();
+        let is_open = held.action == Some(Action::Update) || held.reason.is_of_absent();
+        let is_of_known = (is_open && !is_keyed_anew(job)) || held.undo.is_some();
         asked.extend(held.reason.doubts_its_key().then(|| (job.clone(), key.clone())));
         people.extend(is_of_known.then(|| (job.clone(), key.clone())));
         false

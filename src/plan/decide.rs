@@ -269,9 +269,7 @@ mod tests {
         });
         assert_eq!(
             moved(taken, &[("name", "Ana")]),
-            [
-                "email fits the person with id 3, who belongs to key 9 of job visitors for as long as its source has them"
-            ]
+            ["email fits the person with id 3, who belongs to key 9 of job visitors until that job has let them go"]
         );
     }
 

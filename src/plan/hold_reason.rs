@@ -60,7 +60,7 @@ pub enum HoldReason {
     #[error("{field} fits several {many} at the service (ids {ids}); make it unique there")]
     Ambiguous { field: String, many: String, ids: String },
     #[error(
-        "{field} fits the {one} with id {id}, who belongs to key {key} of job {job} for as long as its source has them"
+        "{field} fits the {one} with id {id}, who belongs to key {key} of job {job} until that job has let them go"
     )]
     Taken { field: String, one: String, id: RemoteId, key: String, job: String },
     #[error("this record and that of key {key} both fit the {one} with id {id}")]
@@ -372,6 +372,16 @@ impl HoldReason {
             )
         };
         self.has(&is_such)
+    }
+
+    /// Whether it is that of someone who is missing, or gone by their row, and may be there under another key.
+    pub fn is_of_absent(&self) -> bool {
+        self.has(&|one| matches!(one, Self::AskedAbout { .. } | Self::MovesUnusable { .. }))
+    }
+
+    /// Whether it is asked whether the record and another one are two people.
+    pub fn asks_for_two(&self) -> bool {
+        self.has(&|one| matches!(one, Self::Shared { .. } | Self::SharedWithMissing { .. } | Self::Twin { .. }))
     }
 
     /// Whether nothing but its name says who the record is: it may be someone of that name, under a mistyped key.

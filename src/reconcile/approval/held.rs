@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::remote_digest;
@@ -12,7 +13,7 @@ use crate::reconcile::model::error::Error;
 use crate::reconcile::model::job_plan::JobPlan;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::KeptRecord;
-use crate::record::{Action, DesiredState, JobName, Key, Record, RemoteId, RowMetadata};
+use crate::record::{Action, Day, DesiredState, JobName, Key, Record, RemoteId, RowMetadata};
 use crate::snapshot::{Owner, SyncedRecord};
 use crate::spool;
 use crate::store::{self, Batch, Keyspace, Store, Table};
@@ -84,20 +85,37 @@ pub(crate) fn decisions(store: &Store, job: &JobName) -> Result<BTreeMap<Key, De
     queue::DECISIONS.list(store, job)
 }
 
+/// The keys that a person rejected and the job does not know: they are new, and left out.
+pub(crate) fn left_out(store: &Store, job: &Job, now: Timestamp) -> Result<Vec<Key>, store::Error> {
+    let today = Day::of(job.day(now));
+    let mut keys = Vec::new();
+    queue::DECISIONS.each(store, &job.name, |key, decided| {
+        keys.extend((decided.id.is_none() && decided.is_rejected(today)).then_some(key));
+    })?;
+    let mut left_out = Vec::new();
+    for key in keys {
+        // Another question may have taken the place of the one that was rejected.
+        let is_asked = HELD.get(store, &job.name, &key)?.is_some();
+        if !is_asked && SyncedRecord::get(store, &job.name, &key)?.is_none() {
+            left_out.push(key);
+        }
+    }
+    Ok(left_out)
+}
+
 /// Puts a person's verdicts on what was held before the guard came to it. The keys are those whose verdict still counts
-/// though the change that it was made for is not the one that is held now. Only who was asked who the record is has said so:
-/// `unasked` are the keys whose approval answered something else.
+/// though the change that it was made for is not the one that is held now. `is_void` says of a verdict that it answered something
+/// else than what is held.
 pub(crate) fn decided(
     held: Vec<Held<Outline>>,
     writes: Writes,
     verdicts: &BTreeMap<Key, Verdict>,
-    unasked: &BTreeSet<Key>,
+    is_void: impl Fn(&Held<Outline>, &Verdict) -> bool,
 ) -> (Guarded<Outline>, BTreeSet<Key>) {
     let mut guarded = Guarded::default();
     let mut in_force = BTreeSet::new();
     for mut one in held {
-        let is_unasked = |verdict: &&Verdict| matches!(verdict, Verdict::Approved(_)) && unasked.contains(&one.key);
-        let verdict = verdicts.get(&one.key).filter(|verdict| !is_unasked(verdict));
+        let verdict = verdicts.get(&one.key).filter(|verdict| !is_void(&one, verdict));
         let is = |held: &Held<Outline>, verdict: Option<&Verdict>, make: fn(u64) -> Verdict| {
             held.change.as_ref().is_some_and(|change| verdict == Some(&make(change.wish())))
         };
@@ -488,7 +506,7 @@ mod tests {
             let verdicts: BTreeMap<Key, Verdict> = verdict.iter().map(|verdict| (key(1), *verdict)).collect();
             for (writes, expected) in [(Writes::Auto, expected), (Writes::Off, off)] {
                 let one = held(1, Some(Box::new(held(2, None))));
-                let (guarded, in_force) = decided(vec![one.clone()], writes, &verdicts, &BTreeSet::new());
+                let (guarded, in_force) = decided(vec![one.clone()], writes, &verdicts, |_, _| false);
                 let title = |change: &Outline| if change.wish() == wish(1) { 1 } else { 2 };
                 let sent = guarded.go.iter().map(|change| Sent(title(change)));
                 let waits = guarded.held.iter().filter_map(|held| Some(Waits(title(held.change.as_ref()?))));
@@ -498,7 +516,8 @@ mod tests {
                 assert!(guarded.go.iter().all(Judged::is_approved));
                 assert_eq!(in_force.contains(&key(1)), stays, "{verdict:?} {writes:?}");
                 // Who released it for another reason was not asked who it is.
-                let (guarded, _) = decided(vec![one], writes, &verdicts, &BTreeSet::from([key(1)]));
+                let (guarded, _) =
+                    decided(vec![one], writes, &verdicts, |_, verdict| matches!(verdict, Verdict::Approved(_)));
                 assert!(guarded.go.is_empty(), "{verdict:?} {writes:?}");
             }
         }

@@ -6,7 +6,7 @@ use super::held;
 use super::remote_digest::{remote, seen};
 use crate::config::Job;
 use crate::mirror::Mirror;
-use crate::plan::{Guarded, HoldReason, Judged as _, Outline, Verdict};
+use crate::plan::{Guarded, Held, HoldReason, Judged as _, Outline, Verdict};
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::state_updates::Outdated;
@@ -24,7 +24,9 @@ pub(crate) struct Decisions {
     /// Those whose record was rejected in an older file, and is that of another file now.
     pub(crate) void: BTreeSet<Key>,
     /// Those whose verdict does not say who their record is.
-    pub(crate) unasked: BTreeSet<Key>,
+    unasked: BTreeSet<Key>,
+    /// The keys of records of which it was rejected that they are someone else than another one.
+    one_person: BTreeSet<Key>,
 }
 
 /// Tells approvals that count from those that are void by now. `copies` is how many copies of the state were laid back so far.
@@ -59,9 +61,22 @@ pub(crate) fn decided(
             continue;
         }
         in_force.unasked.extend((!decided.is_answer).then(|| key.clone()));
+        let is_one = decided.question.as_ref().is_some_and(HoldReason::asks_for_two);
+        in_force.one_person.extend(is_one.then(|| key.clone()));
         in_force.verdicts.insert(key, decided.verdict);
     }
     Ok(in_force)
+}
+
+impl Decisions {
+    /// Whether a verdict answered something else than what is held: an approval only says who a record is where that was asked, and who
+    /// was said not to be two people may still be asked whether they are one.
+    pub(crate) fn is_void(&self, held: &Held<Outline>, verdict: &Verdict) -> bool {
+        match verdict {
+            Verdict::Approved(_) => self.unasked.contains(&held.key),
+            Verdict::Rejected(_) => held.other.is_some() && self.one_person.contains(&held.key),
+        }
+    }
 }
 
 /// Holds an approved change again if it differs from the change that was shown. A change that became different later

@@ -9,11 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::correlator::{CorrelationContext, Correlator, READ_AHEAD};
 use super::fit::Fitting;
 use super::identity_change::People;
+use super::in_doubt::{InDoubt, RowsInDoubt, is_approved, strangers};
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
 use crate::plan::{
     Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Rules, Subject, Verdict, decide,
-    is_another_person, name_words, named_by,
+    is_another_person, named_by,
 };
 use crate::queue::DECISIONS;
 use crate::reconcile::model::candidate::Candidate;
@@ -461,7 +462,9 @@ impl<'a> Classifier<'a> {
         }
         result.held.sort_by(|one, other| one.key.cmp(&other.key));
         let strangers = strangers(&result.held, context)?;
-        InDoubt { doubted, unusable, strangers }.keep(context, &mut result)?;
+        let InDoubt { kept, reasons } = RowsInDoubt { doubted, unusable, strangers }.about(context)?;
+        result.claimed.extend(kept);
+        result.named.extend(reasons);
         Ok(result)
     }
 }
@@ -472,6 +475,10 @@ fn others(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<BT
     let mut others = BTreeSet::new();
     for (one, other) in held.iter().filter_map(|one| Some((one, one.other.as_ref()?))) {
         let Some(decided) = DECISIONS.get(context.store, &context.job.name, &one.key)? else { continue };
+        // Who was said not to be two people may still be asked whether they are one.
+        if decided.question.as_ref().is_some_and(HoldReason::asks_for_two) {
+            continue;
+        }
         let wish = |held: &Held<Outline>| held.change.as_ref().map(Outline::wish);
         let is_other = match decided.verdict {
             Verdict::Rejected(wanted) => [wish(one), wish(other)].contains(&Some(wanted)),
@@ -480,77 +487,6 @@ fn others(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<BT
         others.extend(is_other.then(|| one.key.clone()));
     }
     Ok(others)
-}
-
-/// Whether a person said that a change is right, so that its row is about no one else.
-fn is_approved(held: &Held<Outline>, context: &CorrelationContext<'_>) -> Result<bool, store::Error> {
-    let wish = held.change.as_ref().map(Outline::wish);
-    let decided = DECISIONS.get(context.store, &context.job.name, &held.key)?;
-    Ok(decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Approved(wanted) if wish == Some(wanted))))
-}
-
-/// The records under unknown keys that wait and may be anybody, with the words of their names.
-fn strangers(held: &[Held<Outline>], context: &CorrelationContext<'_>) -> Result<Vec<(BTreeSet<String>, Key)>, Error> {
-    let mut strangers = Vec::new();
-    for held in held.iter().filter(|held| held.reason.may_be_anybody() && context.rules.target.has_presence()) {
-        let is_known = context.index.by_key(held.key.as_str()).is_some();
-        let row = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&held.key));
-        if let Ok(at) = row
-            && !is_known
-            && !context.absent.is_empty()
-            && !is_approved(held, context)?
-        {
-            strangers.push((name_words(&context.candidates[at].open(context.spill)?.0.fields), held.key.clone()));
-        }
-    }
-    Ok(strangers)
-}
-
-/// What rows in doubt say of people who are missing, or gone by their rows: the number of such a row may be mistyped, and they are there.
-struct InDoubt {
-    /// The names and emails in rows that wait for a decision, by field, with the key of a known person where the row has one.
-    doubted: BTreeMap<(&'static str, String), Option<Key>>,
-    /// The same in rows that can't be used.
-    unusable: BTreeSet<(&'static str, String)>,
-    /// Records that may be anybody, with the words of their names.
-    strangers: Vec<(BTreeSet<String>, Key)>,
-}
-
-impl InDoubt {
-    /// Keeps those that it may be about.
-    fn keep(&self, context: &CorrelationContext<'_>, result: &mut Classified) -> Result<(), store::Error> {
-        if self.doubted.is_empty() && self.unusable.is_empty() && self.strangers.is_empty() {
-            return Ok(());
-        }
-        for at in context.absent {
-            let key = Key::new(context.index.entry(*at).key);
-            let known = key.map(|key| SyncedRecord::get(context.store, &context.job.name, &key)).transpose()?.flatten();
-            let Some(known) = known else { continue };
-            if let Some(row) = named_by(&known.sent).find_map(|named| self.doubted.get(&named)) {
-                result.claimed.insert(known.id);
-                result.named.extend(row.as_ref().map(|row| (known.id, asked_about(row))));
-            } else if named_by(&known.sent).any(|named| self.unusable.contains(&named)) {
-                result.claimed.insert(known.id);
-                let job = context.job.name.root().to_string();
-                result.named.insert(known.id, HoldReason::MovesUnusable { job });
-            } else if let Some(row) = self.stranger(&known) {
-                result.claimed.insert(known.id);
-                result.named.insert(known.id, asked_about(row));
-            }
-        }
-        Ok(())
-    }
-
-    /// The first of the records that may be anybody whose name has a word of this one's, or that has no name.
-    fn stranger(&self, known: &SyncedRecord) -> Option<&Key> {
-        let name = name_words(&known.sent);
-        let is_like = |words: &BTreeSet<String>| words.is_empty() || !words.is_disjoint(&name);
-        self.strangers.iter().find(|(words, _)| is_like(words)).map(|(_, row)| row)
-    }
-}
-
-fn asked_about(row: &Key) -> HoldReason {
-    HoldReason::AskedAbout { key: row.to_string() }
 }
 
 /// The keys that the job doesn't know of rows that can't be used for what the service has: any of them may be mistyped.

@@ -319,10 +319,11 @@ impl CorrelationContext<'_> {
         Ok(record)
     }
 
-    /// The entity that another job has of who a key means in every job.
+    /// The entity that another job has of someone with this key: of who it means in every job, or who is offered to this one.
     fn of_another_job(&self, key: &Key) -> Result<Option<RemoteId>, store::Error> {
-        for other in self.alike.iter().filter(|_| key.is_universal()) {
+        for other in self.alike {
             if let Some(known) = SyncedRecord::get(self.store, other, key)?
+                && (key.is_universal() || known.offered() == Some(&self.job.name))
                 && self.mirror.person(self.store, &known)?.is_some()
             {
                 return Ok(Some(known.id));

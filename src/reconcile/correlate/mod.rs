@@ -8,6 +8,7 @@ pub(crate) mod classify;
 pub(crate) mod correlator;
 pub(crate) mod fit;
 pub(crate) mod identity_change;
+mod in_doubt;
 mod moved_names;
 pub(crate) mod references;
 pub(crate) mod same_name;

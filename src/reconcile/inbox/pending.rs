@@ -16,6 +16,7 @@ use super::cleanup::{has_come_due, is_open, is_sendable};
 use super::{staleness, unknown_files};
 use crate::config::{Job, Mode};
 use crate::mirror::Mirror;
+use crate::reconcile::approval::held;
 use crate::reconcile::collect::{fingerprint, rows};
 use crate::reconcile::dropped::last_file;
 use crate::reconcile::dropped::staging::Staging;
@@ -29,6 +30,7 @@ use crate::reconcile::model::inbox_state::Past;
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::reason::Reason;
 use crate::reconcile::pause;
+use crate::reconcile::plan::notes::left_out_note;
 use crate::reconcile::report::job_report::Report;
 use crate::reconcile::run_job::run_job;
 use crate::reconcile::started_run::StartedRun;
@@ -308,6 +310,12 @@ fn idle(context: &Context<'_>, job: &Job, narrow: &KeyFilter) -> Result<Report, 
         let index = Index::load(context.store, &job.name)?;
         let unknown = narrow.keys.iter().filter(|key| index.by_key(key.as_str()).is_none());
         report.unknown = Some(unknown.cloned().collect());
+    } else {
+        for part in job.parts() {
+            let left_out = held::left_out(context.store, part, context.now_for_leavers())?;
+            let note = left_out_note(&left_out, part.mapping.target, &part.name);
+            note.into_iter().for_each(|note| report.note(note));
+        }
     }
     Ok(report)
 }

@@ -84,8 +84,6 @@ pub(super) struct Appearances<'a> {
     takes_over: bool,
     /// By entity: the records that fit.
     pub(super) records: BTreeMap<RemoteId, Vec<Appearance>>,
-    /// Those whose key and name a record has by which the other job finds no one.
-    pub(super) namesakes: BTreeMap<RemoteId, Vec<Appearance>>,
     /// Those that a row fits that can't be used.
     unusable: BTreeSet<RemoteId>,
 }
@@ -99,8 +97,8 @@ impl<'a> Appearances<'a> {
         let universal = leaving.iter().filter(|(_, (key, _))| key.is_universal());
         let universal = universal.map(|(id, (key, _))| (key, *id)).collect();
         let own = leaving.iter().filter(|_| takes_over).map(|(id, (key, _))| (key, *id)).collect();
-        let (records, namesakes, unusable) = (BTreeMap::new(), BTreeMap::new(), BTreeSet::new());
-        Self { leaving, universal, own, by, matcher, unique, takes_over, records, namesakes, unusable }
+        let (records, unusable) = (BTreeMap::new(), BTreeSet::new());
+        Self { leaving, universal, own, by, matcher, unique, takes_over, records, unusable }
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {
@@ -237,7 +235,7 @@ impl<'a> Appearances<'a> {
         }
         self.note_refused(&record.fields);
         let Some((by, ids)) = self.fitting(&record.fields) else {
-            self.note_namesake(record);
+            self.note_own(record.key);
             return;
         };
         let mark = match_hash(&record.fields, &by);
@@ -249,12 +247,10 @@ impl<'a> Appearances<'a> {
         }
     }
 
-    /// Notes whose key and name a record has: the other job makes them once more, and nothing says that they are someone else.
-    fn note_namesake(&mut self, record: Record) {
-        let Some(id) = self.own.get(&record.key).filter(|id| !self.unusable.contains(id)) else { return };
-        let has_name = record.fields.get(Target::NAME).is_some_and(|name| !name.is_empty());
-        if has_name && is_named_alike(&self.leaving[id].1, &record.fields) {
-            self.namesakes.entry(*id).or_default().push(Appearance { key: record.key, by: None });
+    /// Notes whose key a record has by which the other job finds no one: it takes them over by that, or asks whether it is them.
+    fn note_own(&mut self, key: Key) {
+        if let Some(id) = self.own.get(&key) {
+            self.records.entry(*id).or_default().push(Appearance { key, by: None });
         }
     }
 

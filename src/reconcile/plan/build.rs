@@ -66,7 +66,9 @@ pub(crate) fn finish_plan(
     };
     let remote = remote_digest::remotes(&rest.fields, to_digest, mirror, store)?;
     let mut notes = rest.notes;
-    notes.extend(notes::left_out_note(&dropped, rest.target, &rest.job));
+    let made = dropped.iter().filter(|change| change.action == Action::Create);
+    let made: Vec<Key> = made.map(|change| change.key.clone()).collect();
+    notes.extend(notes::left_out_note(&made, rest.target, &rest.job));
     Ok(JobPlan { go, held, dropped, waits, notes, updates: StateUpdates { remote, ..rest.updates }, ..rest })
 }
 
@@ -357,7 +359,8 @@ impl<'a> Inputs<'a> {
         still_there.retain(|id| !classified.matched.contains(id) && !classified.claimed.contains(id));
         let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&still_there)];
         let overtaken = notes::overtaken_note(overtaken.iter().filter(|(_, begins)| *begins).count());
-        let of_state = [taken_back, unprotected, renamed];
+        let left_out = notes::left_out_note(&self.left_out_before()?, self.job().mapping.target, name);
+        let of_state = [taken_back, unprotected, renamed, left_out];
         Ok(of_state.into_iter().chain(of_service).flatten().chain(overtaken).collect())
     }
 

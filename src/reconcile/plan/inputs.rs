@@ -352,6 +352,18 @@ impl<'a> Inputs<'a> {
         Ok(carried)
     }
 
+    /// Those of earlier files of an inbox who were rejected and are not at the service, where this read says nothing of them.
+    pub(super) fn left_out_before(&self) -> Result<Vec<Key>, Error> {
+        let job = self.job();
+        let is_silent = |reads: Reads| job.mode == Mode::Changes || reads == Reads::Nothing;
+        if !job.inbox.as_ref().is_some_and(|inbox| is_silent(inbox.reads)) {
+            return Ok(Vec::new());
+        }
+        let mut keys = held::left_out(self.store(), job, self.part.context.now_for_leavers())?;
+        keys.retain(|key| self.rows.candidates.binary_search_by(|row| row.key.cmp(key)).is_err());
+        Ok(keys)
+    }
+
     /// The keys of which a file of changes says that they are gone, and of which the job has nothing. Where it has nothing of a person,
     /// their memberships are not among them.
     fn unknown_gone(&self) -> Result<Vec<Key>, Error> {

@@ -109,7 +109,8 @@ impl Inputs<'_> {
         let mut held = std::mem::take(&mut classified.held);
         held.extend(self.held_before(&mut changes)?);
         let updated = job_limit::updated(job, &changes, verdicts);
-        let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, &self.decisions.unasked);
+        let is_void = |held: &Held<Outline>, verdict: &Verdict| self.decisions.is_void(held, verdict);
+        let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, is_void);
         // Who they are is known now, which those who are joined to them need.
         if matches!(job.mapping.target, Target::Contractor | Target::Organization) {
             let released = undecided.go.iter().filter_map(|change| Some((change.key.clone(), change.id?)));
@@ -184,7 +185,8 @@ impl Inputs<'_> {
         let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
         let reason = if job.source.has_lines() { HoldReason::DoubtfulRow } else { DOUBTFUL_ENTRY.into() };
         let doubtful = self.hold(doubtful, &reason)?;
-        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, &self.decisions.unasked);
+        let is_void = |held: &Held<Outline>, verdict: &Verdict| self.decisions.is_void(held, verdict);
+        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, is_void);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), rows_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
@@ -313,6 +315,8 @@ impl Inputs<'_> {
     /// Says so where keys are made of something else than before, for as long as it is asked whose they are.
     fn settle_key(&self, judgement: &mut Judgement) -> Result<(), Error> {
         let asks = judgement.guarded.held.iter().any(|held| held.reason.doubts_its_key());
+        // What the mapping alters is not seen while it is asked whose keys are.
+        judgement.mapping_settled &= !(asks && self.state.has_other_key(self.job()));
         judgement.key_settled = judgement.mapping_settled && !asks;
         if self.state.has_other_key(self.job()) && (asks || self.has_other_mapping()?) {
             let hint = if self.job().mode == Mode::Full { FIND_AGAIN } else { "" };

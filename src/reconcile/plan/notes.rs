@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::mirror::Mirror;
-use crate::plan::Outline;
 use crate::reconcile::model::job_state::Counterparts;
-use crate::record::{Action, JobName, Key, RemoteId, Sensitive, Target};
+use crate::record::{JobName, Key, RemoteId, Sensitive, Target};
 use crate::text::counted;
 
 /// How many people a note names; the rest is counted.
@@ -69,9 +68,7 @@ pub(super) fn second_organizations_note(second: &[(&Key, Key)]) -> Option<String
 }
 
 /// Who of the source is not at the service, since a person said so.
-pub(super) fn left_out_note(dropped: &[Outline], target: Target, job: &JobName) -> Option<String> {
-    let keys = dropped.iter().filter(|change| change.action == Action::Create).map(|change| &change.key);
-    let keys: Vec<&Key> = keys.collect();
+pub(crate) fn left_out_note(keys: &[Key], target: Target, job: &JobName) -> Option<String> {
     let names = some(keys.iter().map(|key| format!("key {key}")), ", ");
     let (what, name) = (counted(keys.len(), target.noun(), target.plural()), job.root());
     let note = format!(

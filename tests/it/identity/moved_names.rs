@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use jiff::SignedDuration;
+use rosterd::clock::Clock;
 use rosterd::sandbox::Options;
 
 use crate::support::{Config, HEADER, Ran, World, people};
@@ -145,8 +147,8 @@ fn law_1_a_mistyped_number_keeps_everybody_whom_its_row_may_be() {
 #[test]
 fn law_1_a_row_that_waits_under_an_unknown_number_keeps_its_namesakes_until_it_is_decided_who_it_is() {
     for (match_on, slip) in [
-        ("[\"email\"]", "X00005,Percy 5,,Clerk\n"),
-        ("[\"employee_id\", \"email\"]", "X00005,Percy 5,person4@example.com,Clerk\n"),
+        ("[\"email\"]", "X00005,Person Five,,Clerk\n"),
+        ("[\"employee_id\", \"email\"]", "X00005,Person Five,person1@example.com,Clerk\n"),
     ] {
         for decision in ["approve", "reject"] {
             let job = format!("key = \"{{{{ employee_no }}}}\"\nmatch_on = {match_on}\n");
@@ -165,11 +167,54 @@ fn law_1_a_row_that_waits_under_an_unknown_number_keeps_its_namesakes_until_it_i
             let expected = if decision == "approve" { (1, 0, 1) } else { (0, 0, 0) };
             assert_eq!(world.sync().writes(), expected, "{decision} {slip}");
             if decision == "reject" {
-                assert_eq!(world.sync_of(named(PEOPLE, &[])).expect(0).writes(), (0, 0, 0));
-                assert_eq!(world.staff().len(), PEOPLE);
+                // It keeps no one who is missing since then.
+                let last = "P00006,Person 6,person6@example.com,Clerk\n";
+                let more = named(PEOPLE - 3, &[]) + last;
+                assert_eq!(world.sync_of(more.clone() + slip).writes(), (0, 0, 1), "{slip}");
+                let right = more + "P00005,Person 5,person5@example.com,Clerk\n";
+                assert_eq!(world.sync_of(right).expect(0).writes(), (0, 0, 0), "{slip}");
+                assert_eq!(world.staff().len(), PEOPLE - 1);
             }
         }
     }
+}
+
+/// In a read that is not complete it is asked whether they are two people; the answer is that they are one.
+#[test]
+fn law_1_who_was_said_to_be_no_one_else_is_asked_about_once_the_read_is_complete() {
+    let world = World::synced(Config::rest("[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\n"), PEOPLE);
+    let renumbered = people(1..PEOPLE) + "P00060,Person 6,person6@example.com,Clerk\n";
+    world.csv(renumbered.clone() + ",No Number,nn@example.com,Clerk\n");
+    let ran = world.sync().expect(4);
+    assert!(ran.out.contains("approve it if they are two people"), "{ran:?}");
+    world.run(&["reject", "staff", "P00060"]).expect(0);
+    world.sync();
+    world.csv(renumbered);
+    let ran = world.sync().expect(4);
+    assert!(ran.out.contains("approve it if they are the same person"), "{ran:?}");
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), PEOPLE));
+    world.run(&["approve", "staff", "P00060"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert!(world.held_as(60).is_some() && world.staff().len() == PEOPLE);
+}
+
+/// They have a new contract, and the service refuses what their new row says.
+#[test]
+fn law_1_who_is_missing_stays_while_the_service_refuses_a_new_row_of_a_like_name() {
+    let clock = Clock::fixed("2026-03-02T08:00:00Z".parse().unwrap());
+    let world = World::at(&clock, Config::rest("[job.leavers]\naction = \"delete\"\n"));
+    world.csv(named(PEOPLE, &[]));
+    world.sync().expect(0);
+    world.faults(&["staff.create status=422"]);
+    world.csv(named(PEOPLE - 1, &[]) + "P00077,Percy 6,percy@example.com,Clerk\n");
+    world.sync().expect(3);
+    clock.advance(SignedDuration::from_hours(25));
+    let ran = world.sync();
+    assert_eq!((ran.writes(), world.staff().len()), ((0, 0, 0), PEOPLE), "{ran:?}");
+    assert!(ran.out.contains("key P00077 may be this person"), "{ran:?}");
+    world.faults(&[]);
+    world.run(&["queue", "retry", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (1, 0, 1));
 }
 
 #[test]

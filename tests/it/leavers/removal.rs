@@ -226,6 +226,18 @@ fn law_1_who_is_gone_by_one_row_stays_while_another_row_in_doubt_has_their_name_
     assert_eq!(gone(&world), [3]);
 }
 
+/// No one sees it in a spreadsheet.
+#[test]
+fn law_1_white_space_around_what_include_compares_removes_no_one() {
+    let world = World::synced(deleting("grace = \"0s\"").job("include = \"{{ title == 'Clerk' }}\"\n"), COUNT);
+    for space in [" ", "\u{a0}", "\t", "\u{3000}", "\u{200b}", "\u{feff}", "\u{200e} "] {
+        for slip in [format!("Clerk{space}"), format!("{space}Clerk")] {
+            let text = people(1..COUNT + 1).replace(&row(3, "Clerk"), &row(3, &slip));
+            assert_eq!(world.sync_of(text).expect(0).writes(), (0, 0, 0), "{slip:?}");
+        }
+    }
+}
+
 #[test]
 fn law_1_a_row_that_is_not_included_needs_no_key_and_creates_no_one() {
     let world = World::synced(deleting("grace = \"0s\"").job("include = \"{{ title != 'Gone' }}\"\n"), COUNT);
