@@ -155,11 +155,13 @@ impl<'a> Keeping<'a> {
         let keyed_anew = keyed_anew(old, config)?;
         let mut kept = Self { old, config, of_changes, keyed_anew, retired: People::new() };
         let mut retired = People::new();
-        old.carry(&SYNCED, &mut Batch::default(), |job, key, record| {
-            let leaves = record.gone.is_some() || record.left.is_some();
-            retired.extend((leaves && kept.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
-            false
-        })?;
+        if !kept.keyed_anew.is_empty() {
+            old.carry(&SYNCED, &mut Batch::default(), |job, key, record| {
+                let leaves = record.gone.is_some() || record.left.is_some();
+                retired.extend((leaves && kept.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
+                false
+            })?;
+        }
         kept.retired = retired;
         Ok(kept)
     }

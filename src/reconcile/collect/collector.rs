@@ -404,7 +404,8 @@ impl<'a> Collector<'a> {
             }
             let known = unchanged.map(|_| SyncedRecord::get(store, &job.name, &key)).transpose()?.flatten();
             let others = self.that_count(&group, known.as_ref())?;
-            let all = group.clone();
+            // What is one row alone is never unclear.
+            let all = if group.len() > 1 || unchanged.is_some() { group.clone() } else { Vec::new() };
             let choice = match unchanged {
                 None if group.len() == 1 => Choice::Row(group.pop().expect("one row")),
                 _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
@@ -518,7 +519,11 @@ impl<'a> Collector<'a> {
     fn note_unusable(&mut self, rows: &[Candidate]) -> Result<(), spool::Error> {
         for row in rows {
             let (record, _) = row.open(self.spill)?;
-            self.unusable.push(UnusableRow { line: row.line(self.spill)?, key: Some(record.key), who: record.fields });
+            let mut who = Values::new();
+            for field in Target::IDENTITY {
+                record.fields.get(field).into_iter().for_each(|value| _ = who.insert(field.into(), value.clone()));
+            }
+            self.unusable.push(UnusableRow { line: row.line(self.spill)?, key: Some(record.key), who });
         }
         Ok(())
     }

@@ -493,6 +493,42 @@ fn law_9_who_is_gone_leaves_though_their_key_is_another_s_after_a_rebuild() {
     }
 }
 
+/// A row with the name and email of someone without a row of their own waits.
+#[test]
+fn law_9_who_stays_since_another_row_may_mean_them_leaves_after_a_rebuild() {
+    let world = World::synced(Config::rest(LEAVE_AT_ONCE), 8);
+    let slip =
+        people(1..9).replace(&row(7, "Clerk"), "").replace("P00006,Person 6,person6@", "P00006,Person 7,person7@");
+    for _ in 0..2 {
+        assert_eq!(world.sync_of(&slip).expect(4).writes(), (0, 0, 0));
+        world.run(&["rebuild"]).expect(0);
+    }
+    world.csv(people(1..9).replace(&row(7, "Clerk"), ""));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 1));
+    assert!(world.held_as(7).is_none() && world.held_as(6).is_some());
+}
+
+/// The keys are asked about first.
+#[test]
+fn law_7_what_a_mapping_alters_is_held_also_once_the_keys_are_found_again() {
+    let header = format!("{},Alt\n", HEADER.trim_end());
+    let alt = |number: usize| {
+        format!("{},P{:05}\n", row(number, "Clerk").trim_end(), [0, 2, 1].get(number).unwrap_or(&number))
+    };
+    let mut world = World::synced(Config::default(), 12);
+    world.csv((1..13).fold(header, |file, number| file + &alt(number)));
+    world.reconfigure(|config| Config {
+        job: config.job.replace("{{ employee_no }}", "{{ alt }}"),
+        map: config.map.replace("{{ title }}", "{{ title | upper }}"),
+        ..config
+    });
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    world.run(&["rebuild"]).expect(0);
+    let ran = world.sync().expect(4);
+    assert_eq!(ran.writes(), (0, 0, 0), "{ran:?}");
+    assert!(ran.reason().contains("the mapping change alters 12 people"), "{ran:?}");
+}
+
 #[test]
 fn law_3_who_was_rejected_as_new_is_asked_about_again_once_the_row_is_another_one() {
     let world = World::synced(Config::default(), 5);
