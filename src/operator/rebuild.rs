@@ -157,8 +157,7 @@ impl<'a> Keeping<'a> {
         let mut retired = People::new();
         if !kept.keyed_anew.is_empty() {
             old.carry(&SYNCED, &mut Batch::default(), |job, key, record| {
-                let leaves = record.gone.is_some() || record.left.is_some();
-                retired.extend((leaves && kept.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
+                retired.extend((!record.stays() && kept.is_keyed_anew(job)).then(|| (job.clone(), key.clone())));
                 false
             })?;
         }
@@ -183,9 +182,23 @@ impl<'a> Keeping<'a> {
         }
     }
 
+    /// The known people with a change that waits for a decision, and those who are asked about. Which of those changes are kept
+    /// depends on who is known.
+    fn held(&self) -> Result<Unsettled, store::Error> {
+        let (mut people, mut asked) = (People::new(), People::new());
+        self.old.carry(&HELD, &mut Batch::default(), |job, key, held| {
+            let is_open = held.action == Some(Action::Update) || held.reason.is_of_absent();
+            let is_of_known = (is_open && !self.is_keyed_anew(job)) || held.undo.is_some();
+            asked.extend(held.reason.doubts_its_key().then(|| (job.clone(), key.clone())));
+            people.extend(is_of_known.then(|| (job.clone(), key.clone())));
+            false
+        })?;
+        Ok(Unsettled { people, asked })
+    }
+
     /// Keeps what was rejected, and what may have been sent. Returns the people with a change that is not settled.
     fn undecided(&self, batch: &mut Batch, seen: &mut Rebuilt) -> Result<Unsettled, store::Error> {
-        let (mut people, asked) = held_for_known(self.old, |job| self.is_keyed_anew(job))?;
+        let Unsettled { mut people, asked } = self.held()?;
         (seen.queued, _) = self.old.carry(&QUEUE, batch, |job, key, change| {
             let is_unknown = change.wish.action == Action::Create && matches!(change.state, State::Sent { .. });
             let is_carried = self.is_whole(job) && !is_unknown;
@@ -218,7 +231,7 @@ impl<'a> Keeping<'a> {
         let unplaced = unplaced(old, self.config)?;
         let mut known = People::new();
         (seen.known, seen.kept) = old.carry_as(&SYNCED, batch, |job, key, record| {
-            let leaves = record.gone.is_some() || record.left.is_some();
+            let leaves = !record.stays();
             seen.leaving += u64::from(leaves);
             let is_said_once = self.is_whole(job);
             let member = key.member();
@@ -342,23 +355,6 @@ fn keyed_anew(old: &OldStore<'_>, config: &Config) -> Result<BTreeSet<JobName>, 
         jobs.extend(before.has_other_key(part).then(|| part.name.root()));
     }
     Ok(jobs)
-}
-
-/// The known people with a change that waits for a decision, and those who are asked about: is their row about them? Which of those
-/// changes are kept depends on who is known.
-fn held_for_known(
-    old: &OldStore<'_>,
-    is_keyed_anew: impl Fn(&JobName) -> bool,
-) -> Result<(People, People), store::Error> {
-    let (mut people, mut asked) = (People::new(), People::new());
-    old.carry(&HELD, &mut Batch::default(), |job, key, held| {
-        let is_open = held.action == Some(Action::Update) || held.reason.is_of_absent();
-        let is_of_known = (is_open && !is_keyed_anew(job)) || held.undo.is_some();
-        asked.extend(held.reason.doubts_its_key().then(|| (job.clone(), key.clone())));
-        people.extend(is_of_known.then(|| (job.clone(), key.clone())));
-        false
-    })?;
-    Ok((people, asked))
 }
 
 /// By the part that holds their memberships: the members with a row that named no organization. Nothing finds theirs again.

@@ -511,7 +511,8 @@ mod tests {
     }
 
     /// What is asked of a reason, as letters: `a` it can be approved, `q` it is a question, `k` it doubts its key, `l` it is a limit,
-    /// `m` it is of someone who is missing, `d` only a decision releases it, `f` it is found again, `w` it waits for another record, `s` it may be anybody.
+    /// `m` it is of someone who is missing, `d` only a decision releases it, `f` it is found again, `w` it waits for another record,
+    /// `s` it may be anybody.
     fn traits(reason: &HoldReason) -> String {
         [
             (reason.can_be_approved(), 'a'),

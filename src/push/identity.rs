@@ -16,7 +16,7 @@ use super::error::Error;
 use crate::mirror::Mirror;
 use crate::plan::is_another_person;
 use crate::queue::Change;
-use crate::record::{Entity, RemoteId, Target, normalize};
+use crate::record::{Entity, RemoteId, Target, Value, normalize};
 use crate::snapshot::{Owner, SyncedRecord};
 
 impl Push<'_> {
@@ -32,7 +32,7 @@ impl Push<'_> {
             return Ok(None);
         }
         let before = mirror.get(self.store, id)?;
-        let is_another = |before: &Entity| is_another_person(|field| before.value(field).clone(), &change.wish.fields);
+        let is_another = |before: &Entity| is_another_person(&before.fields, &change.wish.fields);
         Ok(before.filter(is_another).map(|_| format!("another {}", self.target.noun())))
     }
 
@@ -42,7 +42,7 @@ impl Push<'_> {
         let is_shown = |field: &str| !after.value(field).is_empty();
         if self.target.has_presence() {
             let is_identified = Target::IDENTITY.into_iter().all(is_shown);
-            return Ok(is_identified && is_another_person(|field| after.value(field).clone(), &change.wish.fields));
+            return Ok(is_identified && is_another_person(&after.fields, &change.wish.fields));
         }
         let wanted = self.findable(change)?;
         let joins = wanted.get(Target::COMPOSITE).filter(|pair| !pair.is_empty() && is_shown(Target::COMPOSITE));
@@ -60,15 +60,16 @@ impl Push<'_> {
 
     /// Whether nothing by which a leaver is known is left of their entity: it was made another person's at the service (law 6).
     fn is_replaced(&self, known: &SyncedRecord, now: &Entity) -> bool {
-        let last = |field: &str| known.echo.get(field).or_else(|| known.sent.get(field)).cloned().unwrap_or_default();
-        let stays = |field: &SmolStr| match (last(field).as_text(), now.value(field).as_text()) {
+        let mut last = known.sent.clone();
+        known.echo.iter().for_each(|(field, value)| _ = last.insert(field.clone(), value.clone()));
+        let stays = |field: &SmolStr| match (last.get(field).and_then(Value::as_text), now.value(field).as_text()) {
             (Some(last), Some(now)) => normalize(last) == normalize(now),
             _ => false,
         };
         let is_shown = |field: &str| !now.value(field).is_empty() && known.sent.contains_key(field);
         self.target.has_presence()
             && Target::IDENTITY.into_iter().all(is_shown)
-            && is_another_person(last, &now.fields)
+            && is_another_person(&last, &now.fields)
             && !self.match_on.iter().any(stays)
     }
 }

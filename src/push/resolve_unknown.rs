@@ -215,8 +215,7 @@ impl<'a> Finder<'a> {
         let is_spelt =
             |name: &str| is_phone(name) && fields.get(name).is_some_and(|to| rewritten(to, entity.value(name)));
         let contradicted = contradicted(self.push.match_on, by, fields, entity).filter(|name| !is_spelt(name));
-        let is_another =
-            || self.push.target.has_presence() && is_another_person(|field| entity.value(field).clone(), fields);
+        let is_another = || self.push.target.has_presence() && is_another_person(&entity.fields, fields);
         contradicted.or_else(|| is_another().then_some(Target::NAME)).map(str::to_owned)
     }
 

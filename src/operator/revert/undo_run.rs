@@ -305,8 +305,7 @@ fn wanted(context: &Context<'_>, job: &Job, mirrors: &Mirrors, guarded: &Guarded
 /// person again.
 fn does_again(change: &Change, undone: &Change, known: Option<&SyncedRecord>, fields: &[Field]) -> bool {
     if undone.wish.action == Action::Delete {
-        let sent = |field: &str| known.and_then(|known| known.sent.get(field).cloned()).unwrap_or_default();
-        return !is_another_person(sent, &change.wish.fields);
+        return !known.is_some_and(|known| is_another_person(&known.sent, &change.wish.fields));
     }
     change.fields.iter().all(|(name, delta)| {
         let Some(left) = undone.fields.get(name).map(|undone| &undone.from) else { return false };

@@ -23,7 +23,7 @@ use crate::reconcile::model::due_pairs::DuePairs;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::kept_record::KeptRecord;
 use crate::reconcile::restored_state;
-use crate::record::{Day, Key, Rejected, RowDefect, Target, Value, Values};
+use crate::record::{Day, Key, Rejected, RowDefect, Target, Values};
 use crate::snapshot::{Index, SyncedRecord};
 use crate::source::{Read, Row, SourceState};
 use crate::spool::{self, SpillOffset};
@@ -468,7 +468,7 @@ impl<'a> Collector<'a> {
                 }
                 Err(_) => continue,
             };
-            if names_another(&counted, &statement.who) {
+            if is_another_person(&counted, &statement.who) {
                 at_odds.push(key.clone());
             }
         }
@@ -484,7 +484,7 @@ impl<'a> Collector<'a> {
         let mut misnamed = Vec::new();
         for (key, statement) in all.filter(|(_, statement)| !statement.who.is_empty()) {
             let Some(known) = SyncedRecord::get(store, &self.job.name, key)? else { continue };
-            if names_another(&known.sent, &statement.who) {
+            if is_another_person(&known.sent, &statement.who) {
                 misnamed.push((key.clone(), statement.clone()));
             }
         }
@@ -533,7 +533,7 @@ impl<'a> Collector<'a> {
         let mut named = BTreeSet::new();
         for UnusableRow { key, who, .. } in &self.unusable {
             let known = key.as_ref().map(|key| SyncedRecord::get(store, &self.job.name, key)).transpose()?.flatten();
-            if known.is_none_or(|known| names_another(&known.sent, who)) {
+            if known.is_none_or(|known| is_another_person(&known.sent, who)) {
                 named.extend(named_by(who));
             }
         }
@@ -555,11 +555,6 @@ struct UnusableRow {
     /// The key that it has, where that can be read.
     key: Option<Key>,
     who: Values,
-}
-
-/// Whether a row names another person than a record.
-fn names_another(fields: &Values, who: &Values) -> bool {
-    is_another_person(|field| fields.get(field).cloned().unwrap_or(Value::Empty), who)
 }
 
 /// Why none of the rows of one key on these lines is used.

@@ -102,8 +102,7 @@ fn are_one_person(rows: &[Opened], unchanged: Option<&(u64, Option<SyncedRecord>
     let sent = unchanged.and_then(|(_, known)| known.as_ref()).map(|known| &known.sent);
     let sent = sent.filter(|sent| !sent.is_empty());
     let Some(first) = sent.or_else(|| rows.first().map(|row| &row.fields)) else { return true };
-    let named = |field: &str| first.get(field).cloned().unwrap_or(Value::Empty);
-    rows.iter().all(|row| !is_another_person(named, &row.fields))
+    rows.iter().all(|row| !is_another_person(first, &row.fields))
 }
 
 /// How a row compares to an unchanged one, the least alike last.

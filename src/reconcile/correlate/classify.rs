@@ -247,10 +247,7 @@ impl<'a> Classifier<'a> {
             }
             (None, Some(fault)) => {
                 let known = self.context.known(&record.key)?;
-                let is_of_another = |known: &SyncedRecord| {
-                    is_another_person(|field| known.sent.get(field).cloned().unwrap_or_default(), &record.fields)
-                };
-                if known.as_ref().is_none_or(is_of_another) {
+                if known.is_none_or(|known| is_another_person(&known.sent, &record.fields)) {
                     self.unusable.extend(named_by(&record.fields));
                 }
                 self.result.rejected.push(self.fitting.rejected(&record.key, line, fault));
@@ -363,12 +360,10 @@ impl<'a> Classifier<'a> {
     fn note_made_again(&mut self, valid: &Valid, correlation: &Correlation) {
         let Valid { record, marks, line, .. } = valid;
         if self.context.rules.target.has_presence() && self.context.undone.contains(&record.key) {
-            let is_other = match correlation {
-                Correlation::Mine { entity, .. } => {
-                    is_another_person(|field| entity.value(field).clone(), &record.fields)
-                }
-                _ => false,
-            };
+            let is_other = matches!(
+                correlation,
+                Correlation::Mine { entity, .. } if is_another_person(&entity.fields, &record.fields)
+            );
             let subject = Subject { record: record.clone(), line: *line, marks: marks.clone() };
             if let Decision::Change(made) = decide(subject, Correlation::New, self.context.rules)
                 && !is_other

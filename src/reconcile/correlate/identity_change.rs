@@ -236,12 +236,11 @@ impl<'u> Update<'u> {
     fn replaces(&self) -> bool {
         let wanted = &self.record.fields;
         match self.sent {
-            None => is_another_person(|field| self.entity.value(field).clone(), wanted),
+            None => is_another_person(&self.entity.fields, wanted),
             Some(sent) => {
                 let is_there =
                     |field: &str| wanted.get(field).is_none_or(|to| text(self.entity.value(field)) == text(to));
-                !Target::IDENTITY.into_iter().all(is_there)
-                    && is_another_person(|field| sent.get(field).cloned().unwrap_or(Value::Empty), wanted)
+                !Target::IDENTITY.into_iter().all(is_there) && is_another_person(sent, wanted)
             }
         }
     }

@@ -85,7 +85,7 @@ impl RowsInDoubt {
                 row.as_ref().map(asked_about)
             } else if named_by(&known.sent).any(|named| self.unusable.contains(&named)) {
                 Some(HoldReason::MovesUnusable { job: context.job.name.root().to_string() })
-            } else if let Some(row) = self.stranger(&known, || kept_by(&key, context))? {
+            } else if let Some(row) = self.stranger(&key, &known, context)? {
                 Some(asked_about(row))
             } else {
                 continue;
@@ -96,27 +96,24 @@ impl RowsInDoubt {
         Ok(found)
     }
 
-    /// The first of the records that may be anybody whose name has a word of this one's, or that has no name. `kept_by` says why the
-    /// known one was held before.
+    /// The first of the records that may be anybody whose name has a word of this one's, or that has no name.
     fn stranger(
         &self,
+        key: &Key,
         known: &SyncedRecord,
-        kept_by: impl Fn() -> Result<Option<HoldReason>, store::Error>,
+        context: &CorrelationContext<'_>,
     ) -> Result<Option<&Key>, store::Error> {
+        let held_before = || HELD.get(context.store, &context.job.name, key);
         let name = name_words(&known.sent);
         let is_like = |words: &BTreeSet<String>| words.is_empty() || !words.is_disjoint(&name);
         for stranger in self.strangers.iter().filter(|stranger| is_like(&stranger.words)) {
-            if !stranger.is_rejected || kept_by()? == Some(asked_about(&stranger.key)) {
+            let is_kept = || Ok(held_before()?.is_some_and(|held| held.reason == asked_about(&stranger.key)));
+            if !stranger.is_rejected || is_kept()? {
                 return Ok(Some(&stranger.key));
             }
         }
         Ok(None)
     }
-}
-
-/// Why a key was held by the run before.
-fn kept_by(key: &Key, context: &CorrelationContext<'_>) -> Result<Option<HoldReason>, store::Error> {
-    Ok(HELD.get(context.store, &context.job.name, key)?.map(|held| held.reason))
 }
 
 fn asked_about(row: &Key) -> HoldReason {

@@ -72,10 +72,8 @@ pub(super) type LeavingPeople = BTreeMap<RemoteId, (Key, Entity)>;
 /// Which of some leavers another job has.
 pub(super) struct Appearances<'a> {
     leaving: &'a LeavingPeople,
-    /// Those among them whose key means them in every job.
-    universal: BTreeMap<&'a Key, RemoteId>,
-    /// All of them by key, where the other job may take their entities over.
-    own: BTreeMap<&'a Key, RemoteId>,
+    /// Them by key.
+    keys: BTreeMap<&'a Key, RemoteId>,
     by: &'a [SmolStr],
     matcher: Matcher,
     /// By what the service has of one person only, and the other job does not match people by.
@@ -94,11 +92,9 @@ impl<'a> Appearances<'a> {
         let matcher = Matcher::new(by, entities());
         let of_one = Target::UNIQUE.map(SmolStr::from).into_iter().filter(|field| takes_over && !by.contains(field));
         let unique = Matcher::new(&of_one.collect::<Vec<_>>(), entities());
-        let universal = leaving.iter().filter(|(_, (key, _))| key.is_universal());
-        let universal = universal.map(|(id, (key, _))| (key, *id)).collect();
-        let own = leaving.iter().filter(|_| takes_over).map(|(id, (key, _))| (key, *id)).collect();
+        let keys = leaving.iter().map(|(id, (key, _))| (key, *id)).collect();
         let (records, unusable) = (BTreeMap::new(), BTreeSet::new());
-        Self { leaving, universal, own, by, matcher, unique, takes_over, records, unusable }
+        Self { leaving, keys, by, matcher, unique, takes_over, records, unusable }
     }
 
     pub(super) fn has(&self, id: RemoteId) -> bool {
@@ -143,7 +139,7 @@ impl<'a> Appearances<'a> {
                     self.note(record);
                 }
                 Mapped::Rejected(rejected) => {
-                    self.unusable.extend(rejected.key.and_then(|key| self.universal.get(&key).copied()));
+                    self.unusable.extend(rejected.key.and_then(|key| self.universal(&key)));
                     let is_wanted = |name: &str| name == Target::NAME || self.by.iter().any(|field| field == name);
                     self.note_unusable(&bound.readable(row, is_wanted));
                 }
@@ -229,13 +225,16 @@ impl<'a> Appearances<'a> {
     }
 
     fn note(&mut self, record: Record) {
-        if let Some(id) = self.universal.get(&record.key) {
-            self.records.entry(*id).or_default().push(Appearance { key: record.key, by: None });
+        if let Some(id) = self.universal(&record.key) {
+            self.records.entry(id).or_default().push(Appearance { key: record.key, by: None });
             return;
         }
         self.note_refused(&record.fields);
         let Some((by, ids)) = self.fitting(&record.fields) else {
-            self.note_own(record.key);
+            // It takes them over by their key, or asks whether it is them.
+            if let Some(id) = self.keys.get(&record.key).filter(|_| self.takes_over) {
+                self.records.entry(*id).or_default().push(Appearance { key: record.key, by: None });
+            }
             return;
         };
         let mark = match_hash(&record.fields, &by);
@@ -247,11 +246,9 @@ impl<'a> Appearances<'a> {
         }
     }
 
-    /// Notes whose key a record has by which the other job finds no one: it takes them over by that, or asks whether it is them.
-    fn note_own(&mut self, key: Key) {
-        if let Some(id) = self.own.get(&key) {
-            self.records.entry(*id).or_default().push(Appearance { key, by: None });
-        }
+    /// Who a key means in every job.
+    fn universal(&self, key: &Key) -> Option<RemoteId> {
+        self.keys.get(key).copied().filter(|_| key.is_universal())
     }
 
     /// Notes whose a row is that the service refuses for as long as they have what is theirs there, and that finds them by nothing.
@@ -304,12 +301,7 @@ pub(super) fn takes_over(other: &Job, row: Option<(&Key, &KeptRecord)>, leaving:
 /// Whether a record that fits an entity by a field is the same person, or is to be asked about there: it has the same key, too, and
 /// perhaps a name and an email that are new. People share mailboxes, and each site may number its people from one; but not both at once.
 fn is_them(match_on: &[SmolStr], (key, fields): (&Key, &Values), (own, entity): &(Key, Entity), by: &str) -> bool {
-    if key.is_universal() && key == own {
-        return true;
-    }
     let is_shared = by == Target::EMAIL;
     let is_sure = !is_shared && contradicted(match_on, by, fields, entity).is_none();
-    is_named_alike(entity, fields)
-        || key == own
-        || (is_sure && !is_another_person(|field| entity.value(field).clone(), fields))
+    key == own || is_named_alike(entity, fields) || (is_sure && !is_another_person(&entity.fields, fields))
 }

@@ -21,7 +21,7 @@ use crate::reconcile::model::context::Context;
 use crate::reconcile::model::error::Error;
 use crate::reconcile::model::missing_people::Missed;
 use crate::record::{
-    Action, Day, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target, Value,
+    Action, Day, DesiredState, Entity, Field, JobName, Key, Record, RemoteId, RowDefect, RowMetadata, Target,
 };
 use crate::snapshot::{Gone, Index, Left, SyncedRecord};
 use crate::source::Complete;
@@ -162,9 +162,7 @@ impl LeaverDetector<'_> {
             let shown = Some(*line).filter(|line| *line > 0 && self.job.source.has_lines());
             self.leave(&mut leaver, shown, departed)?;
             let Leaver { known: mut remembered, entity, .. } = leaver;
-            let sent = |field: &str| known.sent.get(field).cloned().unwrap_or(Value::Empty);
-            let is_another =
-                is_another_person(sent, who) && is_another_person(|field| entity.value(field).clone(), who);
+            let is_another = is_another_person(&known.sent, who) && is_another_person(&entity.fields, who);
             if is_another || self.members.as_ref().is_some_and(|members| members.is_misnamed(*line)) {
                 departed.doubtful.extend(departed.changes.drain(before..));
                 continue;

@@ -3,8 +3,8 @@
 //! A person who changes sides is removed here only once they are there, so that they are never missing from both; two records
 //! are one person where their emails are the same, or their key is the same UUID. A person who comes to another job of the
 //! same side keeps their entity: this job offers it, and the other one, which finds it by its `match_on`, takes it over. Until
-//! it does, the person stays this job's: where the other one never does and loses them again, they leave here as anybody does. A record that
-//! has their key is theirs, too, whatever it is found by: it is asked about there if nothing else is the same.
+//! it does, the person stays this job's: where the other one never does and loses them again, they leave here as anybody does. A
+//! record that has their key is theirs, too, whatever it is found by: it is asked about there if nothing else is the same.
 //!
 //! An error is never an absence (law 1): as long as files wait unread in the other inbox, its source can't be read or not to its
 //! end, or a row that can't be used, or that has the key of someone else, is about them, those who leave stay; so they do for as

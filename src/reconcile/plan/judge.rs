@@ -109,8 +109,7 @@ impl Inputs<'_> {
         let mut held = std::mem::take(&mut classified.held);
         held.extend(self.held_before(&mut changes)?);
         let updated = job_limit::updated(job, &changes, verdicts);
-        let is_void = |held: &Held<Outline>, verdict: &Verdict| self.decisions.is_void(held, verdict);
-        let (undecided, mut in_force) = held::decided(held, job.writes, verdicts, is_void);
+        let (undecided, mut in_force) = self.decided(held);
         // Who they are is known now, which those who are joined to them need.
         if matches!(job.mapping.target, Target::Contractor | Target::Organization) {
             let released = undecided.go.iter().filter_map(|change| Some((change.key.clone(), change.id?)));
@@ -164,12 +163,17 @@ impl Inputs<'_> {
         }
         for outline in guarded.rejected.iter().filter(|outline| outline.action == Action::Update) {
             let change = self.spill.change(outline)?;
-            let wish = &change.wish.fields;
-            let is_now = |field: &str| change.fields.get(field).map(|delta| &delta.from).or_else(|| wish.get(field));
-            let is_another = is_another_person(|field| is_now(field).cloned().unwrap_or_default(), wish);
-            keys.extend(is_another.then_some(change.key));
+            let mut now = change.wish.fields.clone();
+            change.fields.iter().for_each(|(field, delta)| _ = now.insert(field.clone(), delta.from.clone()));
+            keys.extend(is_another_person(&now, &change.wish.fields).then_some(change.key));
         }
         Ok(keys)
+    }
+
+    /// Puts a person's verdicts on what is held, and returns the keys whose verdict counts though another change is held.
+    fn decided(&self, held: Vec<Held<Outline>>) -> (Guarded<Outline>, BTreeSet<Key>) {
+        let is_void = |held: &Held<Outline>, verdict: &Verdict| self.decisions.is_void(held, verdict);
+        held::decided(held, self.job().writes, &self.decisions.verdicts, is_void)
     }
 
     /// Puts the limits on changes; `released` are those among what was held before that a person approved.
@@ -185,8 +189,7 @@ impl Inputs<'_> {
         let doubtful = std::mem::take(&mut leaving.leavers.doubtful);
         let reason = if job.source.has_lines() { HoldReason::DoubtfulRow } else { DOUBTFUL_ENTRY.into() };
         let doubtful = self.hold(doubtful, &reason)?;
-        let is_void = |held: &Held<Outline>, verdict: &Verdict| self.decisions.is_void(held, verdict);
-        let (doubtful, _) = held::decided(doubtful, job.writes, verdicts, is_void);
+        let (doubtful, _) = self.decided(doubtful);
         let mut guarded = guard(changes, &job.limits, leaving.base, job.writes, verdicts);
         segments::guard(&mut guarded, job, self.store(), rows_in, &leaving.lately)?;
         if let Some((changes, reason)) = early {
