@@ -89,8 +89,8 @@ impl ChosenKey {
 
 /// Releases held changes. Returns the keys; none where none of them can be approved. A key that is named and was rejected, of which
 /// nothing is held, is approved, too: it is what was rejected that is wanted then, and nothing else. So is one of which it was rejected
-/// that its row is about the one whose key it has. What is held since something else was rejected is approved only once a run has asked
-/// about it, or by the number or the digest of the set.
+/// that its row is about the one whose key it has. What is held in place of something that was rejected is approved only once a run has
+/// asked about it, or by the number or the digest of the set: until then its key approves what was rejected.
 pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, chosen, Verdict::Approved)
 }
@@ -149,14 +149,6 @@ pub enum DecisionError {
         /// The entity.
         id: RemoteId,
     },
-    /// What is held of a key is another question than the one that was rejected, and no run has asked it so far.
-    #[error("what waits of key {key} by now is another question, as the first one was rejected: {reason}")]
-    Unasked {
-        /// The key.
-        key: Key,
-        /// The question.
-        reason: String,
-    },
     /// There is nothing to decide but something to mend.
     #[error("key {key} can't be decided on: {reason}")]
     Mend {
@@ -201,11 +193,18 @@ fn decide(
         let mut leaves_open = false;
         let is_seen = is_rejection || choice.is_of_set();
         waiting.retain(|key, change| {
-            let is_meant = choice.keys.is_none() && (is_seen || !change.unasked);
+            let is_meant = choice.keys.is_none() && (is_seen || change.rejected.is_none());
             let is_chosen = is_meant || choice.names(&part.name, key) || is_part(change);
             leaves_open |= !is_chosen && change.reason.is_limit();
             is_chosen
         });
+        if !is_seen {
+            for change in waiting.values_mut() {
+                if let Some(rejected) = change.rejected.take() {
+                    *change = *rejected;
+                }
+            }
+        }
         chosen.push((part, waiting));
         if leaves_open {
             let state = JobState { partly_decided: true, ..JobState::load(store, &part.name)? };
@@ -217,7 +216,7 @@ fn decide(
         let parts = chosen.iter().filter(|(part, _)| one.may_be_in(&part.name));
         let held = parts.filter_map(|(part, waiting)| Some((part.name.to_string(), waiting.get(&one.key)?)));
         let held: Vec<(String, &PendingApproval)> = held.collect();
-        turned.extend(to_turn_over(store, job, (choice, one), &held, is_rejection)?);
+        turned.extend(to_turn_over(store, job, one, &held, is_rejection)?);
     }
     for (part, waiting) in chosen.iter().filter(|_| !is_rejection) {
         expect_one_each(store, part, waiting)?;
@@ -238,7 +237,7 @@ fn decide(
 fn to_turn_over(
     store: &Store,
     job: &Job,
-    (choice, one): (&Chosen<'_>, &ChosenKey),
+    one: &ChosenKey,
     held: &[(String, &PendingApproval)],
     is_rejection: bool,
 ) -> Result<BTreeMap<(JobName, Key), Decided>, DecisionError> {
@@ -266,9 +265,6 @@ fn to_turn_over(
             Err(DecisionError::NotHeld { key, memberships })
         }
         ([(_, first), ..], 0) => Err(DecisionError::Mend { key, reason: first.reason.to_string() }),
-        ([(_, first), ..], 1) if first.unasked && !is_rejection && !choice.is_of_set() => {
-            Err(DecisionError::Unasked { key, reason: first.reason.to_string() })
-        }
         (_, 1) => Ok(BTreeMap::new()),
         _ => Err(DecisionError::Ambiguous { key, parts }),
     }
@@ -416,7 +412,8 @@ fn decide_part(
         match change.other.as_deref().filter(|_| is_rejected) {
             // The next question: no file need say it again.
             Some(other) => {
-                let next = PendingApproval { unasked: true, ..other.clone() };
+                let rejected = Some(Box::new(PendingApproval { other: None, ..change.clone() }));
+                let next = PendingApproval { rejected, ..other.clone() };
                 held::add(&mut batch, job, key, &next, &mut state);
                 asks_more = true;
             }

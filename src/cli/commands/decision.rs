@@ -77,9 +77,6 @@ pub(super) fn refused(error: DecisionError) -> Failure {
                         approved as a new record";
             Failure::failed(error).hint(hint)
         }
-        DecisionError::Unasked { .. } => {
-            Failure::failed(error).hint("`rosterd sync` asks it; approve it after that, if that is what you mean")
-        }
         DecisionError::NotHeld { ref memberships, .. } if !memberships.is_empty() => {
             let named = some_of(memberships.iter().map(|key| format!("'{}'", sanitize(key.as_str()))), NAMED_MAX);
             Failure::failed(error).hint(format!("of this person memberships are held, by keys of their own: {named}"))

@@ -55,9 +55,9 @@ pub struct PendingApproval {
     /// What the source said. A file of changes does not say it a second time, so each run works it out again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub record: Option<KeptRecord>,
-    /// Whether it is held since a person rejected what was held before, and no run has asked about it so far.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub unasked: bool,
+    /// What a person rejected, in whose place it is held, as long as no run has asked about this one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rejected: Option<Box<Self>>,
     /// What is held instead once a person rejects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Box<Self>>,
@@ -386,7 +386,7 @@ impl PendingApproval {
             seen,
             doubt: None,
             record: None,
-            unasked: false,
+            rejected: None,
             other: None,
         }
     }
@@ -406,7 +406,7 @@ impl PendingApproval {
             seen: None,
             doubt: None,
             record: None,
-            unasked: false,
+            rejected: None,
             other: None,
         }
     }
@@ -424,10 +424,12 @@ impl PendingApproval {
     /// The same without a key in what it says, if it names it.
     pub(crate) fn without(&self, key: &Key) -> Option<Self> {
         let reason = self.reason.without(key);
-        let other = self.other.as_ref().and_then(|other| other.without(key)).map(Box::new);
-        (reason.is_some() || other.is_some()).then(|| Self {
+        let without = |one: &Option<Box<Self>>| one.as_ref().and_then(|one| one.without(key)).map(Box::new);
+        let (other, rejected) = (without(&self.other), without(&self.rejected));
+        (reason.is_some() || other.is_some() || rejected.is_some()).then(|| Self {
             reason: reason.unwrap_or_else(|| self.reason.clone()),
             other: other.or_else(|| self.other.clone()),
+            rejected: rejected.or_else(|| self.rejected.clone()),
             ..self.clone()
         })
     }
