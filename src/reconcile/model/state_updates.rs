@@ -90,7 +90,7 @@ pub(crate) struct StateUpdates {
     pub(crate) spoilt: SpoiltKeys,
     /// Who has the names in `protect`, or had them last.
     pub(crate) protects: BTreeMap<String, Vec<ProtectedPerson>>,
-    /// Of which records of files of changes something could not be used that may be mended elsewhere.
+    /// Of which records of files of changes something could not be used that may be mended elsewhere, or waits for what takes back a run.
     pub(crate) to_mend: BTreeSet<Key>,
     /// The day on which the run looks at who is there.
     pub(crate) today: Option<Day>,

@@ -402,8 +402,8 @@ impl<'a> Inputs<'a> {
         halves.filter(|(_, organization)| doubts.has(organization)).map(|(member, _)| member).collect()
     }
 
-    /// Of which records of files of changes something could not be used that may be mended elsewhere.
-    fn to_mend(&self, classified: &Classified) -> BTreeSet<Key> {
+    /// Of which records of files of changes something could not be used that may be mended elsewhere, or waits for what takes back a run.
+    fn to_mend(&self, classified: &Classified, put_off: BTreeSet<Key>) -> BTreeSet<Key> {
         if self.job().mode != Mode::Changes {
             return BTreeSet::new();
         }
@@ -414,7 +414,7 @@ impl<'a> Inputs<'a> {
             named.is_some_and(|(rejected, (_, organization))| rejected.contains_key(&organization))
         };
         let bad = classified.rejected.iter().chain(&classified.bad_values).filter_map(|row| row.key.clone());
-        bad.filter(|key| !is_doubted(key)).collect()
+        bad.filter(|key| !is_doubted(key)).chain(put_off).collect()
     }
 
     /// Puts the plan together.
@@ -426,7 +426,7 @@ impl<'a> Inputs<'a> {
         judgement: Judgement,
     ) -> Result<PartDraft, Error> {
         let reads_anew = self.reads_anew();
-        let Judgement { guarded: changes, in_force, updated, mapping_settled, key_settled, copies, notes, puts_off } =
+        let Judgement { guarded: changes, in_force, updated, mapping_settled, key_settled, copies, notes, put_off } =
             judgement;
         let (copies, overtaken) = copies;
         let Leaving { leavers, transfers, limit, missing, base, place, .. } = leaving;
@@ -446,10 +446,11 @@ impl<'a> Inputs<'a> {
         let on_both_sides = self.on_both_sides()?;
         let of_rows = notes_of_rows(&classified).into_iter().chain(notes::both_sides_notes(&on_both_sides));
         let of_rows: Vec<String> = of_rows.chain(self.second_organizations(&changes)?).collect();
-        let to_mend = self.to_mend(&classified);
+        let is_put_off = !put_off.is_empty();
+        let to_mend = self.to_mend(&classified, put_off);
         let read = self.into_plan(always)?;
         let records = read.records.saturating_sub(classified.rejected.len() as u64);
-        let unfinished = read.unfinished || classified.waits_for_others() || puts_off;
+        let unfinished = read.unfinished || classified.waits_for_others() || is_put_off;
         let rejected = by_line(read.rejected, classified.rejected);
         let doubts = doubts(classified.doubtful, &changes.go, &rejected);
         let notes = [read.notes, of_read, notes].into_iter().flatten().chain(limit.note).chain(transfers.notes);

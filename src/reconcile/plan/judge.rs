@@ -80,8 +80,8 @@ pub(super) struct Judgement {
     /// How many copies of the state were laid back so far, and for the last one the people for which the service held something newer.
     pub(super) copies: (u64, BTreeMap<Key, SyncedRecord>),
     pub(super) notes: Vec<String>,
-    /// Whether something that the source wants waits behind what takes back a run, and is to be looked at again.
-    pub(super) puts_off: bool,
+    /// The keys of which what the source wants waits behind what takes back a run, and is to be looked at again.
+    pub(super) put_off: BTreeSet<Key>,
 }
 
 /// Leaves nothing to approve of those who are asked about, as far as `is_meant`; returns how many they are.
@@ -124,8 +124,9 @@ impl Inputs<'_> {
         }
         let notes = waits.then(|| PLACE_CHANGED.to_owned()).into_iter().collect();
         let (mapping_settled, key_settled, copies) = (true, true, <_>::default());
+        let put_off = BTreeSet::new();
         let mut judgement =
-            Judgement { guarded, in_force, updated, mapping_settled, key_settled, copies, notes, puts_off: false };
+            Judgement { guarded, in_force, updated, mapping_settled, key_settled, copies, notes, put_off };
         self.suspect(&mut judgement, &leaving.leavers)?;
         judgement.guarded.held.splice(0..0, undecided.held);
         self.settle_key(&mut judgement)?;
@@ -135,11 +136,14 @@ impl Inputs<'_> {
         // the same then.
         let undone = &classified.undone;
         if !undone.is_empty() {
-            let before = guarded.go.len() + guarded.held.len();
             let ends = |change: &Outline| change.leaves() || change.action == Action::Delete;
-            guarded.go.retain(|change| ends(change) || !undone.contains(&change.key));
-            guarded.held.retain(|held| held.change.as_ref().is_some_and(ends) || !undone.contains(&held.key));
-            judgement.puts_off = guarded.go.len() + guarded.held.len() < before;
+            let mut waits = |change: Option<&Outline>, key: &Key| {
+                let waits = undone.contains(key) && !change.is_some_and(ends);
+                judgement.put_off.extend(waits.then(|| key.clone()));
+                waits
+            };
+            guarded.go.retain(|change| !waits(Some(change), &change.key));
+            guarded.held.retain(|held| !waits(held.change.as_ref(), &held.key));
         }
         outdated::hold_outdated(guarded, &self.decisions.outdated);
         let unset = std::mem::take(&mut leaving.leavers.held).into_iter();

@@ -348,6 +348,28 @@ fn who_comes_back_by_a_reverted_removal_is_read_again_from_the_last_file_of_an_i
     }
 }
 
+/// No file of changes says it again.
+#[test]
+fn what_a_file_of_changes_wants_of_its_people_waits_for_what_takes_back_a_run() {
+    let source = "settle = \"0s\"\nmode = \"changes\"\n".into();
+    let world = inbox_of(World::of(Config { source, ..Config::rest(FREE) }));
+    Inbox(&world).drop("a.csv", people(1..6));
+    world.sync().expect(0);
+    assert_eq!(revert(&world, 1).expect(4).json()["held"], 5);
+    Inbox(&world).drop("b.csv", people(2..5).replace("Clerk", "Cook"));
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
+    world.run(&["reject", "staff", "P00002"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 1, 0));
+    assert_eq!(title(&world, 2), "Cook");
+    world.run(&["approve", "staff", "P00003"]).expect(0);
+    assert_eq!(world.sync().expect(4).writes(), (0, 0, 1));
+    world.run(&["reject", "staff"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+    assert_eq!((title(&world, 4), title(&world, 5)), (json!("Cook"), json!("Clerk")));
+    assert_eq!(world.sync().expect(0).writes(), (0, 0, 0), "who was removed is not made again");
+    assert_eq!(world.held_as(3), None);
+}
+
 #[test]
 fn what_takes_back_a_run_comes_before_what_the_source_wants_of_its_person() {
     let cook = people(1..5).replace(&row(2, "Clerk"), &row(2, "Cook"));
