@@ -364,7 +364,8 @@ fn missed(ui: &Ui, plan: &JobPlan, listed_max: usize) {
     }
 }
 
-fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show_values: bool) {
+/// Shows one change, and why it waits where it is `held`.
+pub(super) fn change(ui: &Ui, change: &Change, name: Option<&str>, held: Option<&str>, show_values: bool) {
     let sign = match change.wish.action {
         Action::Create => ui.paint(Paint::Green, "+"),
         Action::Update => ui.paint(Paint::Yellow, "~"),

@@ -2,16 +2,15 @@
 
 use serde_json::{Value, json};
 
-use super::history;
+use super::{history, plan};
 use crate::cli::args::RevertArgs;
 use crate::cli::backend::Backend;
 use crate::cli::backend::session::{self, Session, Work};
-use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize, values};
+use crate::cli::ui::{Exit, Failure, Message, Paint, Ui, sanitize};
 use crate::history::RunHistory;
 use crate::operator::{self, Reverted};
 use crate::plan::{Change, HoldReason};
 use crate::reconcile::Status;
-use crate::record::Action;
 
 /// How many changes are listed, and how many things that are left as they are; the rest is counted.
 const LISTED_MAX: usize = 100;
@@ -57,7 +56,14 @@ fn document(story: &RunHistory, reverted: &Reverted) -> Value {
             .iter()
             .map(|(field, delta)| (field.to_string(), json!({"from": delta.from.to_json(), "to": delta.to.to_json()})))
             .collect();
-        json!({"action": change.wish.action, "key": change.key, "id": change.wish.id, "held": held.map(ToString::to_string), "fields": fields})
+        json!({
+            "action": change.wish.action,
+            "key": change.key,
+            "name": reverted.names.get(&change.key),
+            "id": change.wish.id,
+            "held": held.map(ToString::to_string),
+            "fields": fields,
+        })
     };
     let untouched = reverted.untouched.iter();
     let report = &reverted.report;
@@ -92,9 +98,10 @@ impl View<'_> {
         let (ui, reverted) = (self.ui, self.reverted);
         let undoing = format!("undoing run {} of {}", self.story.run, self.story.job);
         ui.line(ui.paint(Paint::Bold, &undoing));
-        changes(reverted)
-            .take(LISTED_MAX)
-            .for_each(|(change, held)| self.change(change, held.map(ToString::to_string).as_deref()));
+        for (change, held) in changes(reverted).take(LISTED_MAX) {
+            let name = reverted.names.get(&change.key).map(String::as_str);
+            plan::change(ui, change, name, held.map(ToString::to_string).as_deref(), self.show_values);
+        }
         self.more(changes(reverted).count());
         for one in reverted.untouched.iter().take(LISTED_MAX) {
             let field = one.field.as_ref().map(|field| format!(" {}", sanitize(field))).unwrap_or_default();
@@ -151,22 +158,6 @@ impl View<'_> {
             self.ui.line(
                 "  where the source still wants what was undone, that counts as rejected until the record changes",
             );
-        }
-    }
-
-    fn change(&self, change: &Change, held: Option<&str>) {
-        let sign = match change.wish.action {
-            Action::Delete => self.ui.paint(Paint::Red, "-"),
-            Action::Create | Action::Update => self.ui.paint(Paint::Yellow, "~"),
-        };
-        let id = change.wish.id.map(|id| format!("  id {id}")).unwrap_or_default();
-        self.ui.line(format!("  {sign} {}  {}{id}", sanitize(change.key.as_str()), change.wish.action.name()));
-        for (field, from, to) in change.moves() {
-            let text = |value| values::text(field, value, self.show_values);
-            self.ui.line(format!("      {}: {} → {}", sanitize(field), text(from), text(to)));
-        }
-        if let Some(reason) = held {
-            self.ui.line(format!("      {} {}", self.ui.paint(Paint::Yellow, "held:"), sanitize(reason)));
         }
     }
 }

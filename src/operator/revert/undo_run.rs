@@ -71,6 +71,8 @@ pub struct Reverted {
     pub held: Vec<Held>,
     /// What can't be undone, or need not be.
     pub untouched: Vec<NotReverted>,
+    /// The names of those who are removed, or would be.
+    pub names: BTreeMap<Key, String>,
 }
 
 /// Works out what undoes a run, and changes nothing here or there.
@@ -82,6 +84,7 @@ pub async fn plan_revert(context: &Context<'_>, job: &Job, story: &RunHistory) -
     let mut whole = Reverted::nothing(job);
     for (part, story) in parts(job, story) {
         let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
+        whole.names.extend(names_of_removed(context.store, mirrors.of(part.mapping.target), &guarded)?);
         whole.add(guarded, untouched);
     }
     Ok(whole)
@@ -104,7 +107,8 @@ fn parts<'j>(job: &'j Job, story: &RunHistory) -> Vec<(&'j Job, RunHistory)> {
 impl Reverted {
     fn nothing(job: &Job) -> Self {
         let report = Report::idle(job.name.clone());
-        Self { report, run: None, go: Vec::new(), held: Vec::new(), untouched: Vec::new() }
+        let (go, held, untouched, names) = Default::default();
+        Self { report, run: None, go, held, untouched, names }
     }
 
     /// Adds what undoes one part.
@@ -140,6 +144,7 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
         let session = PushSession::open(context, part, begun.run).await?;
         mirrors.pull(context, job).await?;
         let (guarded, untouched) = judged(context, part, &story, &mirrors)?;
+        whole.names.extend(names_of_removed(store, mirrors.of(part.mapping.target), &guarded)?);
         let Wanted { again, otherwise } = wanted(context, part, &mirrors, &guarded)?;
         wants_otherwise.extend(otherwise);
         mirrors.of_mut(part.mapping.target).save(store)?;
@@ -165,6 +170,18 @@ async fn undo(context: &Context<'_>, job: &Job, story: &RunHistory, begun: &Star
         whole.report.leave(count);
     }
     Ok(whole)
+}
+
+/// The names, at the service, of the people who are removed.
+fn names_of_removed(store: &Store, mirror: &Mirror, guarded: &Guarded) -> Result<BTreeMap<Key, String>, Error> {
+    let held = guarded.held.iter().filter_map(|held| held.change.as_ref());
+    let mut names = BTreeMap::new();
+    for change in guarded.go.iter().chain(held).filter(|change| change.wish.action == Action::Delete) {
+        let entity = change.wish.id.map(|id| mirror.get(store, id)).transpose()?.flatten();
+        let name = entity.and_then(|entity| entity.value(Target::NAME).as_text().map(str::to_owned));
+        names.extend(name.map(|name| (change.key.clone(), name)));
+    }
+    Ok(names)
 }
 
 /// What undoes a part of a run, as reports are made of it.

@@ -355,7 +355,8 @@ fn what_a_file_of_changes_wants_of_its_people_waits_for_what_takes_back_a_run() 
     let world = inbox_of(World::of(Config { source, ..Config::rest(FREE) }));
     Inbox(&world).drop("a.csv", people(1..6));
     world.sync().expect(0);
-    assert_eq!(revert(&world, 1).expect(4).json()["held"], 5);
+    let held = revert(&world, 1).expect(4).json();
+    assert_eq!((&held["held"], &held["changes"][1]["name"]), (&json!(5), &json!("Person 2")), "{held}");
     Inbox(&world).drop("b.csv", people(2..5).replace("Clerk", "Cook"));
     assert_eq!(world.sync().expect(4).writes(), (0, 0, 0));
     world.run(&["reject", "staff", "P00002"]).expect(0);
