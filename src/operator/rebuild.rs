@@ -385,14 +385,25 @@ fn keep_states(
         let Some(before) = old.meta::<JobState>(MetaKey::Job(&part.name))? else { continue };
         let is_found_again = before.has_other_key(part) && !still_keyed.contains(&part.name);
         let JobState {
-            found, mut inbox, copies, copies_read, held_set, mapping, key, place, protects, unplaced, ..
+            found,
+            mut inbox,
+            copies,
+            copies_read,
+            held_set,
+            mapping,
+            key,
+            place,
+            protects,
+            unplaced,
+            used,
+            ..
         } = before;
         let state = states.entry(&part.name).or_default();
         state.unplaced = unplaced;
         // No set that is approved by its number is another one by then.
         (state.copies, state.copies_read, state.protects, state.held_set) = (copies, copies_read, protects, held_set);
         // What another mapping or place alters is held as before.
-        (state.mapping, state.place) = (mapping, place);
+        (state.mapping, state.place, state.used) = (mapping, place, used);
         state.key = if is_found_again { String::new() } else { key };
         state.is_rebuilt = part.mode == Mode::Full;
         if part.inbox.is_none() {

@@ -129,6 +129,10 @@ pub(crate) async fn run_job(
             state.save(context.store, &job.name)?;
         }
     }
+    // An older file of which something was rejected stays one: a rejection says nothing of a later file.
+    let is_refused = parts.iter().any(|run| run.plan.updates.is_older && !run.plan.dropped.is_empty());
+    let own = parts.iter_mut().find(|run| run.part.name == job.name && !is_refused && !run.narrow.is_narrow());
+    let read_in_place = own.and_then(|run| run.plan.updates.read_in_place.take());
     let mut done = Vec::new();
     for run in parts {
         let job = run.part;
@@ -142,6 +146,9 @@ pub(crate) async fn run_job(
         // It says nothing about those who were not asked for.
         report.missing = JobState::load(context.store, &job.name)?.missing;
         report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
+    }
+    if let Some(read) = read_in_place.filter(|_| report.complete && report.held.is_empty() && !nothing_taken) {
+        JobState { used: Some(read), ..JobState::load(context.store, &job.name)? }.save(context.store, &job.name)?;
     }
     report.details.nothing_taken = nothing_taken;
     report.details.judged = !nothing_taken;

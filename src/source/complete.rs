@@ -3,6 +3,7 @@
 use super::replica_position::Span;
 use super::source_state::SourceState;
 use crate::record::Rejected;
+use jiff::Timestamp;
 
 /// A value that was read from the whole source: the source has no further entries (law 1). Only [`Read::finish`] makes
 /// one.
@@ -36,6 +37,8 @@ pub struct Read {
     pub rejected: Vec<Rejected>,
     /// The digest of the whole file's bytes.
     pub content: u128,
+    /// When the file was written, as far as its place says so.
+    pub modified: Option<Timestamp>,
     /// What was found out about the source; to be given to the next read.
     pub found: SourceState,
     /// How far the server was that was read, where it is one.
@@ -86,6 +89,7 @@ mod tests {
             rows: 0,
             rejected: Vec::new(),
             content: 0,
+            modified: None,
             found: SourceState::Csv(csv::DetectedFormat {
                 text: None,
                 header_line: 1,

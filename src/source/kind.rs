@@ -200,7 +200,7 @@ fn web(
     access: Access<'_>,
     visit: &mut dyn FnMut(&Row) -> ControlFlow<()>,
 ) -> Result<Read, Error> {
-    let https::Downloaded { file, size, doubt } =
+    let https::Downloaded { file, size, modified, doubt } =
         https::download(options, access.dir, access.clock, access.logins, access.stop)?;
     let content = csv::Options {
         final_newline: options.content.final_newline || doubt.is_some(),
@@ -209,6 +209,7 @@ fn web(
     };
     let known = access.known.and_then(SourceState::file);
     let mut read = csv::read_opened(csv::Opened { file, size }, &content, wanted, known, visit)?;
+    read.modified = modified;
     read.incomplete.extend(doubt);
     Ok(read)
 }

@@ -29,16 +29,16 @@ pub(crate) struct Decisions {
     one_person: BTreeSet<Key>,
 }
 
-/// Tells approvals that count from those that are void by now. `copies` is how many copies of the state were laid back so far.
+/// Tells approvals that count from those that are void by now. `copies` is how many copies of the state were laid back so far, and
+/// `is_older` whether what is read seems to be an older export.
 pub(crate) fn decided(
     job: &Job,
     fields: &[Field],
     mirror: &Mirror,
     (store, copies): (&Store, u64),
-    narrow: &KeyFilter,
+    (narrow, is_older): (&KeyFilter, bool),
 ) -> Result<Decisions, Error> {
     let mut in_force = Decisions::default();
-    let is_older = job.inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some());
     for (key, decided) in held::decisions(store, &job.name)? {
         if let Verdict::Approved(wish) = decided.verdict
             && decided.copies != copies

@@ -12,6 +12,7 @@ use super::counts::{Counts, Status};
 use super::error::Error;
 use super::inbox_state::InboxState;
 use super::missing_people::Missing;
+use super::read_in_place::ReadInPlace;
 use super::reason::Reason;
 use super::replicas::Replicas;
 use crate::config::Job;
@@ -78,6 +79,9 @@ pub struct JobState {
     /// The file that was read in place last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
+    /// The last one that was used as a whole.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) used: Option<ReadInPlace>,
     /// When content came that was new, or the first run began.
     #[serde(default)]
     pub fresh: Option<Timestamp>,

@@ -17,6 +17,7 @@ pub(crate) mod kept_record;
 pub(crate) mod missing_people;
 pub(crate) mod part_draft;
 pub(crate) mod plan_file_error;
+pub(crate) mod read_in_place;
 pub(crate) mod reason;
 pub(crate) mod recent_runs;
 pub(crate) mod replicas;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::candidate::Digests;
 use super::job_state::{Counterparts, LookupState};
 use super::kept_record::KeptRecord;
+use super::read_in_place::ReadInPlace;
 use super::replicas::Replicas;
 use super::spoilt_keys::SpoiltKeys;
 use crate::plan::{ProtectedPerson, RemoteDigest, Verdict};
@@ -50,6 +51,10 @@ pub(crate) struct StateUpdates {
     pub(crate) lookups: BTreeMap<String, LookupState>,
     /// The digest of the source's content.
     pub(crate) content: String,
+    /// What was read in place.
+    pub(crate) read_in_place: Option<ReadInPlace>,
+    /// Whether it seems to be an older export.
+    pub(crate) is_older: bool,
     /// Rows that need nothing, with their digests, in order of key.
     pub(crate) settled: Vec<(Key, u128)>,
     /// Of every row that was looked at.

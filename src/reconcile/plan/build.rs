@@ -240,7 +240,7 @@ impl<'a> Inputs<'a> {
         let Ok(present) = &attendance.complete else { return Ok(leavers) };
         detector.absent_leavers(present, &self.content(), left, &mut leavers)?;
         let was_missed = |key: &Key| self.index.by_key(key.as_str()).is_some_and(|at| self.index.entry(at).gone);
-        if job.mode == Mode::Full && self.is_doubted() {
+        if job.mode == Mode::Full && self.older.is_some() {
             // No grace begins with a file that may be an old one.
             leavers.waiting.clear();
             leavers.missed.retain(|missed| was_missed(&missed.key));

@@ -24,11 +24,12 @@ use crate::reconcile::model::job_plan::{Block, JobPlan};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::kept_record::LATER;
 use crate::reconcile::model::part_draft::PartDraft;
+use crate::reconcile::model::read_in_place::ReadInPlace;
 use crate::reconcile::model::spoilt_keys::SpoiltKeys;
 use crate::reconcile::model::state_updates::{RowIs, StateUpdates};
 use crate::record::{Action, Day, Field, Key, RemoteId, Target};
 use crate::snapshot::{Index, Owner, SyncedRecord};
-use crate::source::inbox::Reads;
+use crate::source::inbox::{OlderExport, Reads};
 use crate::store::{self, Store};
 
 /// What the plan of one part of a job is made from.
@@ -74,6 +75,9 @@ pub(super) struct Inputs<'a> {
     pub(super) rows: CollectedRows,
     pub(super) lag: ReplicaLag,
     pub(super) decisions: outdated::Decisions,
+    read_in_place: Option<ReadInPlace>,
+    /// Why what is read seems to be an older export, where it does.
+    pub(super) older: Option<OlderExport>,
 }
 
 impl<'a> Inputs<'a> {
@@ -123,7 +127,11 @@ impl<'a> Inputs<'a> {
         }
         let lag = state.shown.judge(&job.name, &mut rows, &index);
         let written = written(job, &mapping);
-        let mut decisions = outdated::decided(job, &written, mirror, (store, rows.copies), filter)?;
+        let read_in_place = ReadInPlace::of(job, &rows.read);
+        let last = if job.name.is_part() { JobState::load(store, &job.name.root())?.used } else { state.used.clone() };
+        let older = read_in_place.as_ref().zip(last.as_ref()).and_then(|(one, last)| one.older_than(last));
+        let older = job.inbox.as_ref().and_then(|inbox| inbox.doubt.clone()).or(older);
+        let mut decisions = outdated::decided(job, &written, mirror, (store, rows.copies), (filter, older.is_some()))?;
         // Who was rejected, and is named at another organization now, is asked about again.
         for member in named.iter().filter(|member| index.by_key(member.as_str()).is_none()) {
             if let Some(Verdict::Rejected(_)) = decisions.verdicts.get(member) {
@@ -149,6 +157,8 @@ impl<'a> Inputs<'a> {
             rows,
             lag,
             decisions,
+            read_in_place,
+            older,
         })
     }
 
@@ -401,6 +411,8 @@ impl<'a> Inputs<'a> {
         let withdrawn = notes::withdrawn_note(&self.rows.later.taken_back);
         let updates = StateUpdates {
             content: self.content(),
+            read_in_place: self.read_in_place.clone(),
+            is_older: self.older.is_some(),
             today: Day::of(job.day(self.part.context.now_for_leavers())),
             due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
             ..StateUpdates::default()

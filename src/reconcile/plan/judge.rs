@@ -310,7 +310,7 @@ impl Inputs<'_> {
         guarded.hold_leavers(&old, &HoldReason::OldStatement);
         undoing += guarded.held.len() - held;
         notes.extend((undoing > 0).then(|| restored_state::LAID_BACK.to_owned()));
-        if let Some(doubt) = job.inbox.as_ref().and_then(|inbox| inbox.doubt.as_ref()) {
+        if let Some(doubt) = &self.older {
             held::hold_all(guarded, &HoldReason::OlderExport(doubt.clone()));
             // What is held says why.
             let is_silent = guarded.held.is_empty() && job.name == job.name.root();
@@ -387,11 +387,6 @@ impl Inputs<'_> {
             Mode::Full | Mode::Changes => {}
         }
         Ok(old)
-    }
-
-    /// Whether its file seems to be an older export.
-    pub(super) fn is_doubted(&self) -> bool {
-        self.job().inbox.as_ref().is_some_and(|inbox| inbox.doubt.is_some())
     }
 
     /// Whether what it reads was not read before.

@@ -45,11 +45,15 @@ impl Stamp {
         fs::metadata(path).ok().map(|metadata| Self::of(&metadata))
     }
 
+    /// When the file was written; `None` for a time that is none.
+    pub(super) fn written(&self) -> Option<Timestamp> {
+        let nanos = i32::try_from(self.modified.1).unwrap_or(0);
+        Timestamp::new(self.modified.0, nanos).ok()
+    }
+
     /// How long ago the file was written; `None` where its time lies ahead.
     fn age(&self, clock: &Clock) -> Option<Duration> {
-        let nanos = i32::try_from(self.modified.1).unwrap_or(0);
-        let modified = Timestamp::new(self.modified.0, nanos).ok()?;
-        Duration::try_from(clock.now().duration_since(modified)).ok()
+        Duration::try_from(clock.now().duration_since(self.written()?)).ok()
     }
 }
 

@@ -76,6 +76,7 @@ fn read_file(
 ) -> Result<Read, CsvErrorKind> {
     let (file, stamp) = open(options, clock)?;
     let mut read = read_rows((file, stamp.size, Some(stamp)), options, wanted, known, visit)?;
+    read.modified = stamp.written();
     read.notes.extend(stamp.is_open_to_all.then(|| OPEN_TO_ALL.to_owned()));
     Ok(read)
 }
@@ -128,6 +129,7 @@ fn read_rows(
         rows,
         rejected,
         content: survey.content,
+        modified: None,
         found: source::SourceState::Csv(found),
         span: None,
         lost: Vec::new(),

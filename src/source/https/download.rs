@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use reqwest::header::{ACCEPT, HeaderValue};
+use jiff::fmt::rfc2822::DateTimeParser;
+use reqwest::header::{ACCEPT, HeaderValue, LAST_MODIFIED};
 use reqwest::{RequestBuilder, Response, redirect};
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::Instant;
@@ -42,6 +43,8 @@ pub struct Downloaded {
     pub file: File,
     /// Its size in bytes.
     pub size: u64,
+    /// When it was written, where the server says so.
+    pub modified: Option<Timestamp>,
     /// Why it may not be the whole file, where that can't be known.
     pub doubt: Option<String>,
 }
@@ -220,7 +223,8 @@ async fn keep(mut answer: Response, options: &Options, dir: &Path) -> Result<Dow
          Content-Length"
             .to_owned()
     });
-    Ok(Downloaded { file, size, doubt })
+    let modified = headers.get(LAST_MODIFIED).and_then(|date| DateTimeParser::new().parse_timestamp(date).ok());
+    Ok(Downloaded { file, size, modified, doubt })
 }
 
 fn unreachable(error: reqwest::Error) -> HttpsErrorKind {

@@ -269,6 +269,7 @@ impl Reading {
             rejected: Vec::new(),
             // Another read is another look, though everybody stayed as they were.
             content: xxh3_128(clock.now().as_nanosecond().to_le_bytes().as_slice()),
+            modified: None,
             found: source::SourceState::Ldap(found),
             span,
             lost: Vec::new(),

@@ -6,4 +6,5 @@ mod cookbook;
 mod faults;
 mod first_sync;
 pub(crate) mod forms;
+mod older;
 mod one_of_many;

@@ -27,7 +27,7 @@ pub(super) fn run(ui: &Ui, args: &InitArgs, written: &str) -> Result<Exit, Failu
     let downloaded =
         download(&options, &std::env::temp_dir(), &Clock::system(), &RefusedLogins::unremembered(), &|| false);
     let downloaded = downloaded.map_err(Failure::failed)?;
-    let Downloaded { file, size, doubt } = downloaded;
+    let Downloaded { file, size, doubt, .. } = downloaded;
     let probe = csv::probe_opened(Opened { file, size }, Path::new(&shown), args.sheet.as_deref());
     let mut probe = probe.map_err(not_looked_at)?;
     probe.doubts.extend(doubt);

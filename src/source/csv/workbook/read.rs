@@ -98,6 +98,7 @@ pub(in crate::source::csv) fn read(
         rows,
         rejected,
         content,
+        modified: None,
         found: source::SourceState::Csv(found),
         span: None,
         lost: Vec::new(),
