@@ -13,7 +13,7 @@ use super::in_doubt::{InDoubt, RowsInDoubt, is_approved, strangers};
 use super::moved_names::MovedNames;
 use super::same_name::SameName;
 use crate::plan::{
-    Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Rules, Subject, Verdict, decide,
+    Correlation, Decision, Held, HoldReason, Judged as _, OnDrift, Outline, Rules, Subject, Unclear, Verdict, decide,
     is_another_person, named_by,
 };
 use crate::queue::DECISIONS;
@@ -62,6 +62,8 @@ pub(crate) struct Classified {
     pub(crate) mistaken: BTreeSet<Key>,
     /// Those whose photo is gone from the source and stays at the service.
     pub(crate) photos_left: BTreeSet<Key>,
+    /// By job and field: how many new records have the value of one of its people, and neither their name nor their email.
+    pub(crate) of_others: BTreeMap<(String, String), usize>,
     /// Of organizations that another job owns: what this job would have otherwise, by that job and key.
     pub(crate) lent: BTreeMap<JobName, BTreeMap<Key, Vec<String>>>,
 }
@@ -321,6 +323,12 @@ impl<'a> Classifier<'a> {
             Correlation::Unclear(unclear) => {
                 self.doubted.extend(named_by(&valid.record.fields).map(|named| (named, None)));
                 result.mistaken.extend(unclear.owner(context.job.name.as_str()).cloned());
+                if let Unclear::Taken { by, id, job, .. } = unclear
+                    && let Some(entity) = context.mirror.get(context.store, *id)?
+                    && is_another_person(&entity.fields, &valid.record.fields)
+                {
+                    *result.of_others.entry((job.clone(), by.to_string())).or_default() += 1;
+                }
             }
             Correlation::Matched { by, entity, earlier } => {
                 *result.matched_by.entry(by.to_string()).or_default() += 1;

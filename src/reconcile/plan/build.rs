@@ -509,7 +509,8 @@ fn notes_of_rows(classified: &Classified) -> Vec<String> {
     let lent = notes::lent_notes(&classified.lent);
     let photos = notes::photos_note(&classified.photos_left);
     let drift = notes::drift_note(&classified.drift);
-    drift.into_iter().chain(lent).chain(photos).collect()
+    let of_others = notes::of_others_notes(&classified.of_others);
+    drift.into_iter().chain(lent).chain(of_others).chain(photos).collect()
 }
 
 /// The rows of which it is not sure who they are. Who was approved to be the same person is doubted no more.

@@ -56,6 +56,17 @@ pub(super) fn both_sides_notes(people: &Counterparts) -> Vec<String> {
     by_job.into_iter().map(note).collect()
 }
 
+/// That lists number their people each by themselves, where several new people have the numbers of others.
+pub(super) fn of_others_notes(of_others: &BTreeMap<(String, String), usize>) -> impl Iterator<Item = String> {
+    // A single one is a slip, or has the number of someone who is leaving.
+    of_others.iter().filter(|(_, count)| **count > 1).map(|((job, field), count)| {
+        format!(
+            "{count} people have the {field} of someone else in job {job}: where each list numbers its people by itself, make {field} \
+             differ in [job.map], as by a word before it"
+        )
+    })
+}
+
 /// Which organizations are made that have the name of another one of the job.
 pub(super) fn second_organizations_note(second: &[(&Key, Key)]) -> Option<String> {
     let what = counted(second.len(), "organization is new and has", "organizations are new and have");

@@ -152,14 +152,35 @@ fn law_6_what_the_service_refused_is_made_in_the_run_that_takes_its_obstacle_awa
     assert_eq!(world.sync().expect(0).writes(), (0, 0, 0));
 }
 
-#[test]
-fn law_6_what_the_service_refused_is_made_once_another_job_gave_the_email_free() {
-    let by_number = |name: &str| Config {
+/// A job that finds its people by their numbers, and reads the file of its name.
+fn by_number(name: &str) -> Config {
+    Config {
         name: name.into(),
         path: format!("{name}.csv"),
         job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\"]\n".into(),
         ..Config::default()
-    };
+    }
+}
+
+/// Two sites whose lists count from one.
+#[test]
+fn law_6_who_has_the_number_of_someone_else_in_another_list_waits_and_it_is_said_why_many_do() {
+    let world = World::of(by_number("staff").and(&by_number("other")));
+    world.csv(people(1..6));
+    for (count, is_said) in [(2, true), (1, false)] {
+        let other = people(1..count + 1).replace("Person ", "Xi Wong").replace("person", "xi");
+        world.put("other.csv", other.as_bytes());
+        let ran = world.sync().expect(4);
+        assert_eq!((&ran.json()["jobs"][1]["held"], world.staff().len()), (&count.into(), 5), "{ran:?}");
+        let reasons = ran.json()["jobs"][1]["reason"].to_string();
+        let why =
+            "2 people have the employee_id of someone else in job staff: where each list numbers its people by itself";
+        assert_eq!(reasons.contains(why), is_said, "{reasons}");
+    }
+}
+
+#[test]
+fn law_6_what_the_service_refused_is_made_once_another_job_gave_the_email_free() {
     let world = World::of(by_number("staff").and(&by_number("other")));
     let other = people(11..12).replacen("person11@", "person2@", 1);
     world.csv(people(1..4));
