@@ -147,7 +147,9 @@ pub(crate) async fn run_job(
         report.missing = JobState::load(context.store, &job.name)?.missing;
         report.counts.missing = report.missing.as_ref().map_or(0, |missing| missing.people);
     }
-    if let Some(read) = read_in_place.filter(|_| report.complete && report.held.is_empty() && !nothing_taken) {
+    // A list that a limit holds may be a wrong one, and the right one is put back in its place.
+    let is_used = report.complete && !nothing_taken && !report.held.iter().any(|(_, reason)| reason.lasts());
+    if let Some(read) = read_in_place.filter(|_| is_used) {
         JobState { used: Some(read), ..JobState::load(context.store, &job.name)? }.save(context.store, &job.name)?;
     }
     report.details.nothing_taken = nothing_taken;

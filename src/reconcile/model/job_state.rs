@@ -79,7 +79,7 @@ pub struct JobState {
     /// The file that was read in place last.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<PathBuf>,
-    /// The last one that was used as a whole.
+    /// The last one that was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) used: Option<ReadInPlace>,
     /// When content came that was new, or the first run began.

@@ -13,7 +13,7 @@ use crate::config::{Job, Mode};
 use crate::source::Read;
 use crate::source::inbox::OlderExport;
 
-/// A file that was used as a whole.
+/// A file that was used: it was read to its end, and no limit held anything of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ReadInPlace {
     /// The digest of where it lies, and of what it is asked for.

@@ -10,12 +10,31 @@ const LEAVE_AT_ONCE: &str = "[job.leavers]\naction = \"delete\"\ngrace = \"0s\"\
 const OLDER: &str =
     "this seems to be an older export than the last one: its time of writing lies before that of the file of 2026-";
 
+#[test]
+fn the_right_list_that_is_put_back_in_place_of_one_that_a_limit_holds_is_no_older_one() {
+    let world = World::of(Config::rest(LEAVE_AT_ONCE));
+    sync_of(&world, 1..31, 10).expect(0);
+    assert_eq!(sync_of(&world, 1..12, 11).expect(4).writes(), (0, 0, 0));
+    let ran = sync_of(&world, 1..32, 10).expect(0);
+    assert_eq!((ran.writes(), ran.reason()), ((1, 0, 0), String::new()));
+    // What is asked of one person holds no list.
+    let asked = people(1..33).replace("Person 5,person5@", "Ana Young,ana@");
+    world.csv(&asked);
+    written_on(&world, 12);
+    world.sync().expect(4);
+    assert!(sync_of(&world, 1..32, 11).expect(4).reason().contains(OLDER));
+}
+
 /// Puts the list of some people there as it was written on a day, and reads it.
 fn sync_of(world: &World, numbers: std::ops::Range<usize>, day: u64) -> Ran {
     world.csv(people(numbers));
+    written_on(world, day);
+    world.sync()
+}
+
+fn written_on(world: &World, day: u64) {
     let written = SystemTime::UNIX_EPOCH + Duration::from_secs((20_600 + day) * 86_400);
     File::options().write(true).open(world.dir().join("staff.csv")).unwrap().set_modified(written).unwrap();
-    world.sync()
 }
 
 /// A world that has read the lists of two days, of which the first is there once more.
