@@ -96,7 +96,8 @@ pub fn approve(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> 
 }
 
 /// Drops held changes, likewise; each stays dropped until its record changes or comes back. A key that is named and was
-/// approved, of which nothing was sent so far, is rejected, too: who is missing is approved a whole grace before they leave.
+/// approved, of which nothing was sent so far, is rejected, too: who is missing is approved a whole grace before they leave. So is what a
+/// file of changes said of a key that is named, where no one can say who that is.
 pub fn reject(store: &Store, clock: &Clock, job: &Job, chosen: &Chosen<'_>) -> Result<Vec<Key>, DecisionError> {
     decide(store, clock, job, chosen, Verdict::Rejected)
 }
@@ -186,18 +187,23 @@ fn decide(
     let mut chosen = Vec::new();
     let mut left_open = Batch::default();
     for part in job.parts() {
-        let mut waiting = held(store, &part.name)?;
+        let waiting = held(store, &part.name)?;
         let chosen_parts = waiting.iter().filter(|(key, _)| choice.names(&part.name, key));
         let people: BTreeSet<Key> = chosen_parts.filter_map(|(_, change)| change.part_of.clone()).collect();
         let is_part = |change: &PendingApproval| change.part_of.as_ref().is_some_and(|person| people.contains(person));
-        let mut leaves_open = false;
         let is_seen = is_rejection || choice.is_of_set();
-        waiting.retain(|key, change| {
+        let (mut waiting, open): (BTreeMap<_, _>, BTreeMap<_, _>) = waiting.into_iter().partition(|(key, change)| {
             let is_meant = choice.keys.is_none() && (is_seen || change.rejected.is_none());
-            let is_chosen = is_meant || choice.names(&part.name, key) || is_part(change);
-            leaves_open |= !is_chosen && change.reason.is_limit();
-            is_chosen
+            is_meant || choice.names(&part.name, key) || is_part(change)
         });
+        let mut leaves_open = false;
+        for (key, change) in open {
+            let is_alone = waiting.keys().any(|decided| change.reason.is_asked_with(decided));
+            leaves_open |= is_alone || change.reason.is_limit();
+            if is_alone {
+                HELD.put(&mut left_open, &part.name, &key, &PendingApproval { alone: true, ..change });
+            }
+        }
         if !is_seen {
             for change in waiting.values_mut() {
                 if let Some(rejected) = change.rejected.take() {
@@ -227,7 +233,7 @@ fn decide(
     let at = clock.now();
     let mut decided = turn_over(store, at, job, turned)?;
     for (part, waiting) in chosen {
-        decided.extend(decide_part(store, at, part, waiting, verdict)?);
+        decided.extend(decide_part(store, at, (part, choice), waiting, verdict)?);
     }
     Ok(decided)
 }
@@ -255,7 +261,8 @@ fn to_turn_over(
             return Ok(found);
         }
     }
-    let open = held.iter().filter(|(_, change)| change.action.is_some());
+    let mode = job.mode;
+    let open = held.iter().filter(|(_, one)| one.action.is_some() || (is_rejection && one.can_be_dropped(mode)));
     let parts: Vec<String> = open.map(|(part, _)| part.clone()).collect();
     let key = key.clone();
     match (held, parts.len()) {
@@ -373,12 +380,13 @@ fn turn_over(
 fn decide_part(
     store: &Store,
     at: Timestamp,
-    part: &Job,
+    (part, choice): (&Job, &Chosen<'_>),
     mut waiting: BTreeMap<Key, PendingApproval>,
     verdict: fn(u64) -> Verdict,
 ) -> Result<Vec<Key>, DecisionError> {
     let job = &part.name;
-    waiting.retain(|_, change| change.action.is_some());
+    let drops = choice.keys.is_some() && matches!(verdict(0), Verdict::Rejected(_));
+    waiting.retain(|_, change| change.action.is_some() || (drops && change.can_be_dropped(part.mode)));
     let audit = Audit::new(store.home());
     for (key, change) in &waiting {
         let decision = match verdict(change.wish) {
@@ -397,6 +405,10 @@ fn decide_part(
     let mut batch = Batch::default();
     let (mut state, mut asks_more) = (JobState::load(store, job)?, false);
     for (key, change) in &waiting {
+        if change.action.is_none() {
+            HELD.remove(&mut batch, job, key);
+            continue;
+        }
         let verdict = verdict(change.wish);
         let is_rejected = matches!(verdict, Verdict::Rejected(_));
         // That a run is not taken back says nothing of what the source wants later: only the undoing is dropped. That it is says

@@ -345,6 +345,16 @@ impl HoldReason {
         }
     }
 
+    /// Whether others have to be mended before it can be said who the record is.
+    pub fn is_of_others(&self) -> bool {
+        self.has(&|one| {
+            matches!(
+                one,
+                Self::Ambiguous { .. } | Self::Taken { .. } | Self::Contested { .. } | Self::SeveralFit { .. }
+            )
+        })
+    }
+
     /// Whether a person is asked whether a record is the person that it may be.
     pub fn is_question(&self) -> bool {
         let is_such = |one: &Self| {
@@ -404,6 +414,16 @@ impl HoldReason {
             )
         };
         self.has(&is_such)
+    }
+
+    /// Whether it is asked about together with the record of that key.
+    pub fn is_asked_with(&self, other: &Key) -> bool {
+        let other = other.to_string();
+        self.has(&|one| match one {
+            Self::ValueOfKey { key, .. } => *key == other,
+            Self::MovedValue { from, to, .. } => [from, to].contains(&&other),
+            _ => false,
+        })
     }
 
     /// Whether the record waits, among other things, for its row may be about another person or another organization.

@@ -58,6 +58,10 @@ pub struct PendingApproval {
     /// What a person rejected, in whose place it is held, as long as no run has asked about this one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rejected: Option<Box<Self>>,
+    /// Whether a record was decided on that it is asked about together with: it waits for a decision of its own, as long as the same is
+    /// wanted.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub alone: bool,
     /// What is held instead once a person rejects it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other: Option<Box<Self>>,
@@ -228,11 +232,11 @@ pub(crate) fn replace(
 ) -> Result<BTreeMap<Key, PendingApproval>, Error> {
     let job = &prepared.job;
     let mut before: BTreeMap<Key, Option<u64>> = BTreeMap::new();
-    let mut doubts: BTreeMap<Key, RemoteId> = BTreeMap::new();
+    let mut lasting = BTreeMap::new();
     let mut kept = BTreeMap::new();
     HELD.each(store, job, |key, held| {
         before.insert(key.clone(), held.approvable());
-        doubts.extend(held.doubt.map(|doubt| (key.clone(), doubt)));
+        lasting.extend(Lasting::of(&held).map(|one| (key.clone(), one)));
         if held.undo.is_some() || keep(&key, &held) {
             kept.insert(key, held);
         }
@@ -260,15 +264,18 @@ pub(crate) fn replace(
     for key in before.keys().filter(|key| after(key).is_none()) {
         HELD.remove(batch, job, key);
     }
-    let mut bulk = store.bulk_load();
+    let (mut bulk, mut waits_on) = (store.bulk_load(), false);
     for held in now.values() {
         let mut batch = Batch::default();
-        let doubt = doubts.get(&held.key).copied();
-        HELD.put(&mut batch, job, &held.key, &PendingApproval::of(store, held, (prepared, mode), doubt)?);
+        let lasting = lasting.get(&held.key).copied().unwrap_or_default();
+        let row = PendingApproval::of(store, held, (prepared, mode), lasting)?;
+        waits_on |= row.waits_on();
+        HELD.put(&mut batch, job, &held.key, &row);
         bulk.add(batch)?;
     }
     bulk.commit()?;
     kept.retain(|key, _| !now.contains_key(key));
+    state.partly_decided &= waits_on || kept.values().any(PendingApproval::waits_on);
     Ok(kept)
 }
 
@@ -285,8 +292,8 @@ pub(crate) fn replace_some(
         HELD.remove(batch, job, key);
     }
     for held in &prepared.held {
-        let doubt = HELD.get(store, job, &held.key)?.and_then(|held| held.doubt);
-        add(batch, job, &held.key, &PendingApproval::of(store, held, (prepared, mode), doubt)?, state);
+        let lasting = HELD.get(store, job, &held.key)?.and_then(|held| Lasting::of(&held)).unwrap_or_default();
+        add(batch, job, &held.key, &PendingApproval::of(store, held, (prepared, mode), lasting)?, state);
     }
     Ok(())
 }
@@ -329,6 +336,22 @@ pub(crate) fn prune(
     }
 }
 
+/// What an earlier run found of something that is held, and what counts on.
+#[derive(Clone, Copy, Default)]
+struct Lasting {
+    /// The entity that it may be.
+    doubt: Option<RemoteId>,
+    /// The wish that waits for a decision of its own.
+    alone: Option<u64>,
+}
+
+impl Lasting {
+    fn of(held: &PendingApproval) -> Option<Self> {
+        let alone = Some(held.wish).filter(|_| held.alone);
+        (held.doubt.is_some() || alone.is_some()).then_some(Self { doubt: held.doubt, alone })
+    }
+}
+
 impl KeptRecord {
     /// What the read said of a key.
     pub(crate) fn of(key: &Key, prepared: &JobPlan) -> Result<Option<Self>, spool::Error> {
@@ -339,12 +362,12 @@ impl KeptRecord {
 }
 
 impl PendingApproval {
-    /// What is held; `doubt` is the entity that it may be, as an earlier run found.
+    /// What is held; `before` is what an earlier run found of it.
     fn of(
         store: &Store,
         held: &Held<Outline>,
         (prepared, mode): (&JobPlan, Mode),
-        doubt: Option<RemoteId>,
+        before: Lasting,
     ) -> Result<Self, Error> {
         let change = held.change.as_ref().map(|change| prepared.spill.change(change)).transpose()?;
         let id = change.as_ref().and_then(|change| change.wish.id);
@@ -352,9 +375,14 @@ impl PendingApproval {
         let part_of = held.change.as_ref().and_then(Judged::part_of).cloned();
         let from = id.map(|id| Owner::besides(store, prepared.target, id, (&prepared.job, &held.key))).transpose()?;
         // Where a rejection makes it a new person, it may be another.
-        let doubt = id.filter(|_| held.other.is_some()).or(doubt);
-        let other =
-            held.other.as_ref().map(|other| Self::of(store, other, (prepared, mode), doubt)).transpose()?.map(Box::new);
+        let doubt = id.filter(|_| held.other.is_some()).or(before.doubt);
+        let before = Lasting { doubt, ..before };
+        let other = held
+            .other
+            .as_ref()
+            .map(|other| Self::of(store, other, (prepared, mode), before))
+            .transpose()?
+            .map(Box::new);
         // Each run works out again what a file of changes said once. The job that has the entity of a record asks who that is
         // before it lets go.
         let is_undecided = change.is_some() || held.reason.doubts_its_row() || !held.reason.is_found_again();
@@ -362,7 +390,8 @@ impl PendingApproval {
         let is_kept = is_said_once || (change.is_none() && matches!(held.reason, HoldReason::Taken { .. }));
         let record = if is_kept { KeptRecord::of(&held.key, prepared)? } else { None };
         let from = from.flatten();
-        Ok(Self { from, seen, part_of, doubt, record, other, ..Self::new(change, &held.reason, None) })
+        let alone = change.as_ref().is_some_and(|change| before.alone == Some(change.wish.digest()));
+        Ok(Self { from, seen, part_of, doubt, record, alone, other, ..Self::new(change, &held.reason, None) })
     }
 
     /// The entity of which it takes back what a run did; none where it does not.
@@ -387,6 +416,7 @@ impl PendingApproval {
             doubt: None,
             record: None,
             rejected: None,
+            alone: false,
             other: None,
         }
     }
@@ -407,6 +437,7 @@ impl PendingApproval {
             doubt: None,
             record: None,
             rejected: None,
+            alone: false,
             other: None,
         }
     }
@@ -432,6 +463,17 @@ impl PendingApproval {
             rejected: rejected.or_else(|| self.rejected.clone()),
             ..self.clone()
         })
+    }
+
+    /// Whether it is what a file of changes said of a record of which nothing can be decided on but that it does not count: a file of the
+    /// wrong list, or a number that was corrected since.
+    pub(crate) fn can_be_dropped(&self, mode: Mode) -> bool {
+        mode == Mode::Changes && self.action.is_none() && self.record.is_some() && self.reason.is_of_others()
+    }
+
+    /// Whether it waits for a decision of its own since others were decided on.
+    fn waits_on(&self) -> bool {
+        self.alone || self.reason.is_limit()
     }
 
     /// The wish that can be approved.

@@ -152,6 +152,11 @@ impl CollectedRows {
     }
 
     /// The keys whose rows do not count yet.
+    pub(crate) fn early_days(&self) -> impl Iterator<Item = (&Key, Date)> {
+        self.early.iter().map(|(_, key, day)| (key, *day))
+    }
+
+    /// The same without the days.
     pub(crate) fn early_keys(&self) -> impl Iterator<Item = &Key> {
         self.early.iter().map(|(_, key, _)| key)
     }

@@ -335,8 +335,6 @@ impl Commit<'_> {
             held::replace_some(store, &mut batch, is_replaced, (plan, job.mode), &mut state)?;
         } else {
             let kept = held::replace(store, &mut batch, (plan, job.mode), keep, &mut state)?;
-            let is_limited = plan.held.iter().map(|held| &held.reason).chain(kept.values().map(|held| &held.reason));
-            state.partly_decided &= is_limited.into_iter().any(HoldReason::is_limit);
             waits.extend(kept.into_iter().map(|(key, held)| (key, held.reason)));
             if updates.mapping_settled {
                 state.mapping.clone_from(&updates.mapping);

@@ -17,6 +17,7 @@ use crate::plan::{
     is_another_person, named_by,
 };
 use crate::queue::DECISIONS;
+use crate::reconcile::approval::held::HELD;
 use crate::reconcile::model::candidate::Candidate;
 use crate::reconcile::model::context::KeyFilter;
 use crate::reconcile::model::doubtful_rows::Doubt;
@@ -100,14 +101,15 @@ pub(crate) fn classify(
     remember: &mut Remember<'_>,
 ) -> Result<Classified, Error> {
     let mut classifier = Classifier::new(context, state)?;
+    let is_asked = |key: &Key| narrow.has(key) && !context.queued.contains(key);
     for (at, candidate) in context.candidates.iter().enumerate() {
         if at % READ_AHEAD == 0 {
             let last = context.candidates.len().min(at + READ_AHEAD);
             let (claims, all) = (&classifier.claims, classifier.looks_at_all());
-            let asked = || (at..last).filter(|at| all || narrow.has(&context.candidates[*at].key));
+            let asked = || (at..last).filter(|at| all || is_asked(&context.candidates[*at].key));
             context.store.read_ahead(|next| asked().for_each(|at| claims.will_get(next, at, context)))?;
         }
-        if narrow.has(&candidate.key) {
+        if is_asked(&candidate.key) {
             classifier.one(at, candidate, remember)?;
         } else if classifier.looks_at_all() {
             // Their names may come from those who are asked for, go to them, or be the same.
@@ -444,7 +446,7 @@ impl<'a> Classifier<'a> {
             }
         }
         let (moved, alike) = (names.reasons(&claims, context)?, people.alike(&claims, context)?);
-        for (key, reason) in moved.into_iter().chain(alike) {
+        for (key, reason) in moved.into_iter().chain(alike).chain(asked_before(&result.changes, context)?) {
             suspects.entry(key).or_insert(reason);
         }
         for change in result.changes.extract_if(.., |change| suspects.contains_key(&change.key)) {
@@ -470,6 +472,26 @@ impl<'a> Classifier<'a> {
         result.named.extend(reasons);
         Ok(result)
     }
+}
+
+/// Why changes wait on that were asked about together with others: those were decided on, or are right by now, while these are as they
+/// were, or were rejected.
+fn asked_before(changes: &[Outline], context: &CorrelationContext<'_>) -> Result<Vec<(Key, HoldReason)>, store::Error> {
+    let (store, job) = (context.store, &context.job.name);
+    let mut asked = Vec::new();
+    for change in changes.iter().filter(|change| change.action == Action::Update || context.partly_decided) {
+        let is_rejected = context.verdicts.get(&change.key) == Some(&Verdict::Rejected(change.wish()));
+        let question = match is_rejected {
+            true => DECISIONS.get(store, job, &change.key)?.and_then(|decided| decided.question),
+            false if context.partly_decided => {
+                let held = HELD.get(store, job, &change.key)?;
+                held.filter(|held| held.alone && held.wish == change.wish()).map(|held| held.reason)
+            }
+            false => None,
+        };
+        asked.extend(question.filter(HoldReason::doubts_its_key).map(|reason| (change.key.clone(), reason)));
+    }
+    Ok(asked)
 }
 
 /// The keys of records of which a person said that they are someone else than the entity that they may be: what they may be does

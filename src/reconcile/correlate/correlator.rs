@@ -34,6 +34,8 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) index: &'a Index,
     /// What is to be looked at, in order of key.
     pub(crate) candidates: &'a [Candidate],
+    /// Those among them that are queued already: others are compared with them.
+    pub(crate) queued: &'a BTreeSet<Key>,
     /// Where the records lie.
     pub(crate) spill: &'a ChangeSpill,
     /// Finds the entities that records refer to.
@@ -53,6 +55,10 @@ pub(crate) struct CorrelationContext<'a> {
     pub(crate) unusable: &'a BTreeSet<(&'static str, String)>,
     /// People with a change that takes back a run and waits.
     pub(crate) undone: &'a BTreeSet<Key>,
+    /// What a person decided.
+    pub(crate) verdicts: &'a BTreeMap<Key, Verdict>,
+    /// Whether people decided on some of what was held, and not on the rest.
+    pub(crate) partly_decided: bool,
     /// The time of the run.
     pub(crate) now: Timestamp,
 }

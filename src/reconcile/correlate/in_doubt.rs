@@ -44,8 +44,14 @@ pub(super) fn strangers(held: &[Held<Outline>], context: &CorrelationContext<'_>
     if context.absent.is_empty() || !context.rules.target.has_presence() {
         return Ok(strangers);
     }
+    let mut named = BTreeMap::new();
     for held in held.iter().filter(|held| held.reason.may_be_anybody()) {
         keys.extend((!is_approved(held, context)?).then(|| held.key.clone()));
+        if let HoldReason::Taken { id, .. } = &held.reason
+            && let Some(entity) = context.mirror.get(context.store, *id)?
+        {
+            named.insert(held.key.clone(), name_words(&entity.fields));
+        }
     }
     queue::briefs_but_waiting(store, job, |change| {
         keys.extend((change.action == Action::Create && change.state.is_parked()).then_some(change.key));
@@ -53,6 +59,10 @@ pub(super) fn strangers(held: &[Held<Outline>], context: &CorrelationContext<'_>
     for key in keys.into_iter().filter(|key| context.index.by_key(key.as_str()).is_none()) {
         if let Ok(at) = context.candidates.binary_search_by(|candidate| candidate.key.cmp(&key)) {
             let words = name_words(&context.candidates[at].open(context.spill)?.0.fields);
+            if named.get(&key) == Some(&words) {
+                // It is the person that another job has.
+                continue;
+            }
             let decided = DECISIONS.get(store, job, &key)?;
             let is_rejected = decided.is_some_and(|decided| matches!(decided.verdict, Verdict::Rejected(_)));
             strangers.push(Stranger { key, words, is_rejected });

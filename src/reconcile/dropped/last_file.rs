@@ -25,6 +25,8 @@ const LOOKS: usize = 3;
 pub(crate) struct LatestFile {
     /// The job over the file, with the folder that holds the copy; none where there is none.
     pub(crate) read: Option<(Job, Option<TempDir>)>,
+    /// Whether the job has read it.
+    pub(crate) is_done: bool,
     /// How many files wait that it does not show: those after it, and one that is still being written.
     pub(crate) waiting: usize,
     /// Why it may not be what the source says by now.
@@ -34,7 +36,7 @@ pub(crate) struct LatestFile {
 /// A job over the file that waits in its inbox, or else over [the last one](last).
 pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFile, Error> {
     let Some(options) = &job.inbox else {
-        return Ok(LatestFile { read: last(job, store)?, waiting: 0, doubt: None });
+        return Ok(LatestFile { read: last(job, store)?, is_done: false, waiting: 0, doubt: None });
     };
     let failed = |source| inbox::Error::Copy { name: "the next file".to_owned(), source };
     let state = JobState::load(store, &job.name)?;
@@ -50,7 +52,7 @@ pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFi
                 let name = shown(&entry.name);
                 let doubt = older_export(&state.inbox, options, &name, &taken).map(|older| format!("{name}: {older}"));
                 let read = Some((over(job, taken.path, Some(name.into())), Some(scratch)));
-                return Ok(LatestFile { read, waiting: waiting.saturating_sub(1), doubt });
+                return Ok(LatestFile { read, is_done: false, waiting: waiting.saturating_sub(1), doubt });
             }
             Some(NextFile::Nothing | NextFile::Restless(..) | NextFile::Refused(..)) => break,
             None => std::thread::sleep(arrivals.pause()),
@@ -59,7 +61,7 @@ pub(crate) fn latest(job: &Job, store: &Store, clock: &Clock) -> Result<LatestFi
     let doubted = state.inbox.past.last().filter(|last| last.doubted);
     let older = || doubted.map(|last| format!("{} seems to be an older export than the one before", last.name));
     let unused = state.inbox.unused.as_ref().map(|name| format!("nothing of {name} was used, which is in failed/"));
-    Ok(LatestFile { read: last(job, store)?, waiting, doubt: unused.or_else(older) })
+    Ok(LatestFile { read: last(job, store)?, is_done: true, waiting, doubt: unused.or_else(older) })
 }
 
 /// A job over the last file that was read, as it was, with the folder that holds the copy; none where it is not kept any

@@ -26,6 +26,7 @@ use crate::reconcile::model::job_plan::Block;
 use crate::reconcile::model::kept_record::{KeptRecord, LATER};
 use crate::record::{Day, Entity, Key, Record, RemoteId, Target, Values};
 use crate::snapshot::SyncedRecord;
+use crate::store::Store;
 
 /// A record of another job that fits a leaver.
 pub(super) struct Appearance {
@@ -121,7 +122,7 @@ impl<'a> Appearances<'a> {
 
     /// Looks into the source of a job: of an inbox, into the file that is read next, or else the one that was read last.
     fn look_at_source(&mut self, context: &Context<'_>, other: &Job) -> Result<Looked, Error> {
-        let LatestFile { read, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
+        let LatestFile { read, is_done, waiting, doubt } = last_file::latest(other, context.store, context.clock)?;
         let Some((job, _copy)) = read else {
             return Ok(Looked { waiting, unread: doubt, is_failed: false, is_shown: false });
         };
@@ -148,6 +149,9 @@ impl<'a> Appearances<'a> {
             }
             ControlFlow::Continue(())
         })?;
+        if is_done && other.mode == Mode::Changes {
+            self.leave_out_dropped(context.store, other)?;
+        }
         self.doubt_several(context, &job, today)?;
         // A record that lacks what a lookup says may wait for it.
         let lost =
@@ -156,6 +160,24 @@ impl<'a> Appearances<'a> {
         let few = (records < least).then(|| Block::TooFewRecords { records, least }.to_string());
         let unread = doubt.or_else(|| read.incomplete().first().cloned()).or(lost).or(few);
         Ok(Looked { waiting, unread, is_failed: false, is_shown: true })
+    }
+
+    /// Takes those out of the records that a file of changes brought and of which a person dropped what it said: the job neither knows them
+    /// nor has anything of them that waits.
+    fn leave_out_dropped(&mut self, store: &Store, other: &Job) -> Result<(), Error> {
+        let job = &other.name;
+        let mut dropped = BTreeSet::new();
+        for Appearance { key, .. } in self.records.values().flatten() {
+            let is_dropped = SyncedRecord::get(store, job, key)?.is_none()
+                && held::HELD.get(store, job, key)?.is_none()
+                && queue::get(store, job, key)?.is_none()
+                && LATER.get(store, job, key)?.is_none()
+                && queue::DECISIONS.get(store, job, key)?.is_none();
+            dropped.extend(is_dropped.then(|| key.clone()));
+        }
+        self.records.values_mut().for_each(|records| records.retain(|record| !dropped.contains(&record.key)));
+        self.records.retain(|_, records| !records.is_empty());
+        Ok(())
     }
 
     /// Takes those out of the records whose key is in rows of which the other job uses none: those that differ, or of which one can't be

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+
 use super::inputs::{Inputs, JobContext};
 use super::judge::{Judgement, Leaving, UNSETTLED};
 use super::notes;
@@ -121,6 +124,7 @@ impl<'a> Inputs<'a> {
         let unsure = |_: &Key| RowPresence::Unknown;
         let own = self.part.people();
         let organizations = self.organizations();
+        let (candidates, queued) = self.with_queued()?;
         let identity = CorrelationContext {
             job,
             rules: Rules {
@@ -129,7 +133,8 @@ impl<'a> Inputs<'a> {
                 seed_only: &job.seed_only,
                 on_drift: job.on_drift,
             },
-            candidates: &rows.candidates,
+            candidates: &candidates,
+            queued: &queued,
             jobs: &jobs,
             alike: &alike,
             store: self.store(),
@@ -144,6 +149,8 @@ impl<'a> Inputs<'a> {
             absent: &absent,
             unusable: &rows.unusable,
             undone: &undone,
+            verdicts: &self.decisions.verdicts,
+            partly_decided: self.state.partly_decided,
             now: self.part.context.clock.now(),
         };
         let mut strays = rows.strays.clone();
@@ -359,8 +366,11 @@ impl<'a> Inputs<'a> {
         still_there.retain(|id| !classified.matched.contains(id) && !classified.claimed.contains(id));
         let of_service = [notes::unlisted_note(self.mirror()), notes::not_removed_note(&still_there)];
         let overtaken = notes::overtaken_note(overtaken.iter().filter(|(_, begins)| *begins).count());
+        let in_a_year = self.job().day(self.part.context.now_for_leavers()).saturating_add(1.year());
+        let far: Vec<(&Key, Date)> = self.rows.early_days().filter(|(_, day)| *day > in_a_year).collect();
+        let far = notes::far_note(&far, self.job().mapping.target);
         let left_out = notes::left_out_note(&self.left_out_before()?, self.job().mapping.target, name);
-        let of_state = [taken_back, unprotected, renamed, left_out];
+        let of_state = [taken_back, unprotected, renamed, far, left_out];
         Ok(of_state.into_iter().chain(of_service).flatten().chain(overtaken).collect())
     }
 

@@ -28,7 +28,7 @@ use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::model::missing_people::Missing;
 use crate::reconcile::model::row_segments::RowSegments;
 use crate::reconcile::restored_state;
-use crate::record::{Action, Key, RowMetadata, Target, Value};
+use crate::record::{Action, Key, RowMetadata, Target, Value, Values};
 use crate::snapshot::SyncedRecord;
 use crate::source::inbox::Reads;
 
@@ -220,20 +220,30 @@ impl Inputs<'_> {
         Ok(guarded)
     }
 
-    /// Holds new records and leavers where the rows of known people have slipped: what a row says, or its key, may be that of the row
-    /// next to it. Rows have slipped where someone would get the name or email that another one loses, who does not get theirs.
+    /// Holds new records, leavers and who gets another name or email where the rows of known people have slipped: what a row says, or
+    /// its key, may be that of the row next to it.
     fn doubt_slipped(&self, guarded: &mut Guarded<Outline>, held: &[Held<Outline>]) -> Result<(), Error> {
-        let mut moved = Vec::new();
+        let (mut moved, mut new) = (Vec::new(), Vec::new());
         for held in held.iter().filter(|held| held.reason.doubts_its_key()) {
-            if let Some(change) = held.change.as_ref().filter(|change| change.is_known()) {
-                moved.push(self.spill.change(change)?.fields);
+            match &held.change {
+                Some(change) if change.is_known() => moved.push(self.spill.change(change)?.fields),
+                Some(change) if change.joins() => new.push(self.spill.change(change)?.wish.fields),
+                _ => {}
             }
         }
-        if [Target::NAME, Target::EMAIL].iter().any(|field| has_slipped(&moved, field)) {
-            let reason = HoldReason::SlippedRows { people: moved.len() as u64 };
-            let is_meant = |change: &Outline| (change.joins() || change.leaves()) && !change.is_approved();
-            guarded.hold(|change| is_meant(change).then(|| reason.clone()));
+        let slipped: Vec<&str> =
+            Target::IDENTITY.into_iter().filter(|field| has_slipped(&moved, &new, field)).collect();
+        if slipped.is_empty() {
+            return Ok(());
         }
+        let mut renamed = BTreeSet::new();
+        for change in guarded.go.iter().filter(|change| change.action == Action::Update) {
+            let fields = self.spill.change(change)?.fields;
+            renamed.extend(slipped.iter().any(|field| fields.contains_key(*field)).then(|| change.key.clone()));
+        }
+        let reason = HoldReason::SlippedRows { people: moved.len() as u64 };
+        let is_meant = |change: &Outline| change.joins() || change.leaves() || renamed.contains(&change.key);
+        guarded.hold(|change| (is_meant(change) && !change.is_approved()).then(|| reason.clone()));
         Ok(())
     }
 
@@ -395,13 +405,16 @@ impl Inputs<'_> {
     }
 }
 
-/// Whether a value goes from one of some people to another, who does not get that of the other.
-fn has_slipped(moved: &[Deltas], field: &str) -> bool {
+/// Whether a value goes from one of some known people to another, who does not get that of the other; or from one of several to someone
+/// new.
+fn has_slipped(moved: &[Deltas], new: &[Values], field: &str) -> bool {
     let text = |value: &Value| value.as_text().map(str::to_lowercase);
     let moves = moved.iter().filter_map(|fields| fields.get(field));
     let moves: BTreeSet<(String, String)> =
         moves.filter_map(|delta| Some((text(&delta.from)?, text(&delta.to)?))).collect();
     let lost: BTreeSet<&String> = moves.iter().map(|(from, _)| from).collect();
     let is_exchanged = |(from, to): &(String, String)| moves.contains(&(to.clone(), from.clone()));
-    moves.iter().any(|step| step.0 != step.1 && lost.contains(&step.1) && !is_exchanged(step))
+    let goes_to_new = |fields: &Values| fields.get(field).and_then(text).is_some_and(|text| lost.contains(&text));
+    let is_one_of_several = moves.len() > 1 && new.iter().any(goes_to_new);
+    is_one_of_several || moves.iter().any(|step| step.0 != step.1 && lost.contains(&step.1) && !is_exchanged(step))
 }

@@ -14,3 +14,4 @@ mod sent_elsewhere;
 mod takeovers;
 #[cfg(test)]
 mod tests;
+mod under_way;

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use jiff::civil::Date;
+
 use crate::mirror::Mirror;
 use crate::reconcile::model::job_state::Counterparts;
 use crate::record::{JobName, Key, RemoteId, Sensitive, Target};
@@ -98,6 +100,15 @@ pub(crate) fn photos_note(keys: &BTreeSet<Key>) -> Option<String> {
          ({named}); remove it there by hand"
     );
     (!keys.is_empty()).then_some(note)
+}
+
+/// Who begins so late that the year may be mistyped.
+pub(super) fn far_note(early: &[(&Key, Date)], target: Target) -> Option<String> {
+    let who = counted(early.len(), target.noun(), target.plural());
+    let begin = if early.len() == 1 { "begins" } else { "begin" };
+    let named = some(early.iter().map(|(key, day)| format!("key {key} on {day}")), ", ");
+    let note = format!("{who} {begin} more than a year from now ({named}): is the year right?");
+    (!early.is_empty()).then_some(note)
 }
 
 /// That changes wait which take back a run: no plan has them.

@@ -54,6 +54,26 @@ fn called(world: &World, number: u32) -> String {
     one["name"].as_str().unwrap().to_owned()
 }
 
+/// Two with one first name exchange their sites.
+#[test]
+fn law_1_who_is_known_by_number_name_and_email_keeps_no_one_of_a_like_name() {
+    let rows = |rows: &[&str]| (STAFF.to_owned() + &rows.concat()).into_bytes();
+    let (one, other) = ("1,Gina Ulrich,ulrich@example.com\n", "2,Gina Abt,abt@example.com\n");
+    let (north, south) = ("3,Person 3,p3@example.com\n", "4,Person 4,p4@example.com\n");
+    let world = World::of(list("north", REMOVING).and(&list("south", REMOVING)));
+    world.put("north.csv", &rows(&[one, north]));
+    world.put("south.csv", &rows(&[other, south]));
+    world.sync().expect(0);
+    let before = ids(&world);
+    world.put("north.csv", &rows(&[other, north]));
+    world.put("south.csv", &rows(&[one, south]));
+    world.sync();
+    world.sync().expect(0);
+    assert_eq!(ids(&world), before);
+    let ran = world.sync().expect(0);
+    assert_eq!(ran.writes(), (0, 0, 0));
+}
+
 /// Who went to another list under the same number, with a new name and email.
 #[test]
 fn law_1_fault_100_who_goes_to_another_list_with_their_number_and_a_new_name_and_email_is_asked_about_there() {

@@ -283,6 +283,43 @@ fn law_6_no_one_is_made_from_a_file_whose_rows_have_slipped() {
     assert_eq!(world.sync_of(few).expect(4).writes(), (3, 0, 0));
 }
 
+/// Of some columns each row has the value of another row: by number, whose it is.
+#[test]
+fn law_6_no_one_is_made_or_changed_from_a_column_that_has_slipped_to_those_who_are_new() {
+    // How many are known and there, and the rows from which their names or emails are taken; who has a new name or email in earnest.
+    for (is_name, known, order, is_new) in
+        [(true, 3, &[3, 5, 1, 2, 4][..], None), (false, 6, &[7, 1, 4, 5, 3, 6, 2][..], Some(1))]
+    {
+        let right = |number: usize| {
+            let name =
+                if is_name && is_new == Some(number) { "Zed New".to_owned() } else { format!("Person {number}") };
+            let email = if !is_name && is_new == Some(number) { "new".to_owned() } else { format!("person{number}") };
+            (name, email)
+        };
+        let file = |order: &[usize]| {
+            (1..).zip(order).fold(HEADER.to_owned(), |text, (number, from)| {
+                let ((name, email), (other_name, other_email)) = (right(number), right(*from));
+                let (name, email) = if is_name { (other_name, email) } else { (name, other_email) };
+                text + &format!("P{number:05},{name},{email}@example.com,Clerk\n")
+            })
+        };
+        let world = World::synced(Config::default(), known);
+        assert_eq!(world.sync_of(file(order)).expect(4).writes(), (0, 0, 0), "names: {is_name}");
+        let whole: Vec<usize> = (1..order.len() + 1).collect();
+        let updated = is_new.map_or(0, |_| 1);
+        let ran = world.sync_of(file(&whole)).expect(0);
+        assert_eq!(
+            ran.writes(),
+            ((whole.len() - known) as u64, updated, 0),
+            "the right file needs no decision: {ran:?}"
+        );
+    }
+    // A mailbox that is handed on to someone new says nothing of others.
+    let world = World::synced(Config::default(), 6);
+    let rows = people(1..10).replace("person1@", "own@").replace("person9@", "person1@");
+    assert_eq!(world.sync_of(rows.replace("person5@", "five@")).expect(4).writes(), (2, 1, 0));
+}
+
 /// The row by which someone leaves has slipped as well, perhaps.
 #[test]
 fn law_1_no_one_leaves_by_a_file_whose_rows_have_slipped() {

@@ -2,6 +2,7 @@
 
 mod account;
 mod conflict;
+mod decided_alone;
 mod duplicates;
 mod keys;
 mod moved_names;

@@ -125,6 +125,19 @@ fn who_was_rejected_is_neither_renamed_nor_created_until_the_file_is_mended() {
 }
 
 #[test]
+fn who_was_rejected_is_named_in_each_run_though_the_other_one_was_approved() {
+    let world = sorted_apart();
+    world.sync().expect(4);
+    world.run(&["approve", "staff", "P00007"]).expect(0);
+    world.run(&["reject", "staff", "P00001"]).expect(0);
+    for created in [1, 0] {
+        let ran = world.sync().expect(4);
+        assert_eq!(ran.writes(), (created, 0, 0));
+        assert!(ran.reason().contains("it was rejected that this row is about"), "{ran:?}");
+    }
+}
+
+#[test]
 fn law_9_a_name_that_goes_to_a_new_person_is_held_though_the_state_was_lost() {
     let world = World::new(Options::default());
     (1..PEOPLE + 1).for_each(|number| _ = world.person(number, "Clerk"));

@@ -375,6 +375,45 @@ fn a_rejection_that_a_row_is_about_its_person_is_taken_back_by_an_approval_of_it
     }
 }
 
+/// A new number was mistyped and then corrected, and a file was dropped into the folder of another site.
+#[test]
+fn what_files_of_changes_said_of_a_record_of_which_no_one_can_say_who_it_is_is_dropped_by_its_key_alone() {
+    let of = |name: &str| {
+        Config {
+        name: name.into(),
+        path: name.into(),
+        source: "settle = \"0s\"\nmode = \"changes\"\n".into(),
+        job: "key = \"{{ employee_no }}\"\nmatch_on = [\"employee_id\", \"email\"]\ninclude = \"{{ title != 'Gone' }}\"\n".into(),
+        ..Config::rest(LEAVE_AT_ONCE)
+    }
+    };
+    let world = World::of(of("north").and(&of("south")));
+    let drop = |name: &str, text: String| {
+        world.put(name, text.as_bytes());
+        world.sync()
+    };
+    ["north", "south"].iter().for_each(|name| std::fs::create_dir(world.dir().join(name)).unwrap());
+    drop("north/a.csv", people(1..5)).expect(0);
+    drop("south/a.csv", people(11..14)).expect(0);
+
+    let renumbered = |number: &str| format!("{HEADER}{number},Person 1,person1@example.com,Clerk\n");
+    drop("north/b.csv", renumbered("P00062") + &row(1, "Gone"));
+    drop("north/c.csv", renumbered("P00061")).expect(4);
+    world.run(&["approve", "north", "P00061"]).expect(1);
+    world.run(&["reject", "north"]).expect(1);
+    world.run(&["reject", "north", "P00062"]).expect(0);
+    let ran = world.sync().expect(4);
+    assert_eq!(ran.job()["held"], 1, "{ran:?}");
+    world.run(&["approve", "north", "P00061"]).expect(0);
+    assert_eq!(world.sync().expect(0).writes(), (0, 1, 0));
+
+    drop("north/d.csv", people(11..12)).expect(4);
+    world.run(&["reject", "north", "P00011"]).expect(0);
+    world.sync().expect(0);
+    let ran = drop("south/b.csv", format!("{HEADER}{}", row(11, "Gone"))).expect(0);
+    assert_eq!((world.held_as(11), world.staff().len()), (None, 6), "who leaves is not kept by it: {ran:?}");
+}
+
 #[test]
 fn an_approval_of_what_was_rejected_says_that_a_file_of_changes_has_to_say_it_again() {
     let config = Config { source: "settle = \"0s\"\nmode = \"changes\"\n".into(), ..Config::default() };

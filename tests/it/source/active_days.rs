@@ -55,6 +55,19 @@ fn both_days_act_on_their_day_in_the_jobs_zone_though_no_row_changed() {
 }
 
 #[test]
+fn who_begins_more_than_a_year_from_now_is_named_in_each_run() {
+    let clock = Clock::fixed("2027-03-03T20:00:00Z".parse().unwrap());
+    let world = World::at(&clock, dated());
+    world.csv(file(&(person(1, "2028-03-05", "") + &person(2, "2028-03-04", "") + &person(3, "2042-03-01", ""))));
+    for _ in 0..2 {
+        let reasons = format!("{:?}", world.sync_at(&clock).reasons);
+        assert!(reasons.contains("2 people begin more than a year from now"), "{reasons}");
+        assert!(reasons.contains("P00001") && reasons.contains("on 2042-03-01"), "{reasons}");
+        assert!(!reasons.contains("P00002"), "{reasons}");
+    }
+}
+
+#[test]
 fn whose_last_day_has_passed_is_a_leaver_under_the_guard_in_any_read() {
     let world = World::of(dated());
     let rows = |end: &str| (1..6).fold(String::new(), |text, number| text + &person(number, "", end));
