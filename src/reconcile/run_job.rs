@@ -129,9 +129,7 @@ pub(crate) async fn run_job(
             state.save(context.store, &job.name)?;
         }
     }
-    // An older file of which something was rejected stays one: a rejection says nothing of a later file.
-    let is_refused = parts.iter().any(|run| run.plan.updates.is_older && !run.plan.dropped.is_empty());
-    let own = parts.iter_mut().find(|run| run.part.name == job.name && !is_refused && !run.narrow.is_narrow());
+    let own = parts.iter_mut().find(|run| run.part.name == job.name && !run.narrow.is_narrow());
     let read_in_place = own.and_then(|run| run.plan.updates.read_in_place.take());
     let mut done = Vec::new();
     for run in parts {

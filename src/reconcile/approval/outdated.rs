@@ -88,3 +88,37 @@ pub(crate) fn hold_outdated(guarded: &mut Guarded<Outline>, outdated: &BTreeMap<
     }
     guarded.hold(|change| (was_approved(change) && !change.is_approved()).then_some(HoldReason::Outdated));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::{Change, Deltas};
+    use crate::reconcile::model::change_spill::ChangeSpill;
+    use crate::record::{Action, DesiredState, RemoteId, RowMetadata, Values};
+
+    #[test]
+    fn an_approval_of_what_was_shown_counts_for_nothing_else() {
+        let dir = tempfile::tempdir().unwrap();
+        let spill = ChangeSpill::new(dir.path(), &[], true);
+        let outline = |number: u32, approved: bool| {
+            let wish =
+                DesiredState { action: Action::Update, id: RemoteId::new(7), fields: Values::new(), leaver: false };
+            let (key, fields) = (Key::new(&format!("P{number}")).unwrap(), Deltas::new());
+            let marks = RowMetadata::default();
+            spill.put(Change { key, wish, fields, line: None, known: true, approved, marks }).unwrap()
+        };
+        let all = [outline(1, false), outline(2, true), outline(3, false), outline(4, false)];
+        let wish = all[0].wish();
+        let outdated = [(1, wish), (2, wish), (3, wish + 1)]
+            .map(|(number, wish)| (Key::new(&format!("P{number}")).unwrap(), Outdated { wish, seen: None }));
+        let mut guarded = Guarded { go: all.to_vec(), ..Guarded::default() };
+        guarded.held.push(Held::change(outline(1, false), &HoldReason::NeedsOwnKey));
+        hold_outdated(&mut guarded, &outdated.into());
+        let keys = |changes: &[Outline]| changes.iter().map(|one| one.key.to_string()).collect::<Vec<_>>();
+        assert_eq!(keys(&guarded.go), keys(&all[1..]), "released again, of another wish, or never approved");
+        assert_eq!(guarded.held.len(), 2);
+        for held in &guarded.held {
+            assert!(held.reason.to_string().contains(&HoldReason::Outdated.to_string()), "{:?}", held.reason);
+        }
+    }
+}

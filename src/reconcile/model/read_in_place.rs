@@ -1,6 +1,8 @@
 //! The file that a job read in place last, so that an older one is recognized in its place.
 //!
-//! An older copy brings back who has left, and misses who has joined since. So it is held as a whole, as an older file of an inbox is.
+//! An older copy brings back who has left, and misses who has joined since. So it is held as a whole, as an older file of an inbox is, for
+//! as long as it lies there: who is missing from it has not left, whatever was approved of the rest. Where it is right after all, it is
+//! saved again.
 //!
 //! Rejected: to recognize a content that was read before. A list in one place comes back to what it was whenever a change of it is
 //! taken back, and then it was written later.

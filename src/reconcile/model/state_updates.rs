@@ -51,10 +51,8 @@ pub(crate) struct StateUpdates {
     pub(crate) lookups: BTreeMap<String, LookupState>,
     /// The digest of the source's content.
     pub(crate) content: String,
-    /// What was read in place.
+    /// What was read in place, unless it seems to be an older export.
     pub(crate) read_in_place: Option<ReadInPlace>,
-    /// Whether it seems to be an older export.
-    pub(crate) is_older: bool,
     /// Rows that need nothing, with their digests, in order of key.
     pub(crate) settled: Vec<(Key, u128)>,
     /// Of every row that was looked at.

@@ -411,8 +411,7 @@ impl<'a> Inputs<'a> {
         let withdrawn = notes::withdrawn_note(&self.rows.later.taken_back);
         let updates = StateUpdates {
             content: self.content(),
-            read_in_place: self.read_in_place.clone(),
-            is_older: self.older.is_some(),
+            read_in_place: self.read_in_place.clone().filter(|_| self.older.is_none()),
             today: Day::of(job.day(self.part.context.now_for_leavers())),
             due: self.rows.candidates.iter().filter_map(|one| Some((one.key.clone(), self.rows.due(one)?))).collect(),
             ..StateUpdates::default()

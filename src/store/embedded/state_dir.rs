@@ -255,6 +255,47 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_that_is_no_file_of_the_folder_holds_nothing_up_and_says_nothing() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        for name in ["held", "linked", "pipe", "free"] {
+            fs::create_dir(at(name)).unwrap();
+        }
+        let held = File::create(at("held/lock")).unwrap();
+        held.lock().unwrap();
+        symlink(at("held/lock"), at("linked/lock")).unwrap();
+        rustix::fs::mkfifoat(CWD, at("pipe/lock"), Mode::RUSR).unwrap();
+        File::create(at("free/lock")).unwrap();
+        for (name, expected) in [("held", true), ("linked", false), ("pipe", false), ("free", false), ("none", false)] {
+            assert_eq!(is_locked(&at(name)), expected, "{name}");
+        }
+    }
+
+    #[test]
+    fn a_command_of_another_user_is_told_what_it_would_meet() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir(at("own")).unwrap();
+        fs::write(at("file"), "").unwrap();
+        let mut cases = vec![
+            (at("own"), None),
+            (at("own/new/newer"), None),
+            (at("file"), Some("NoFolder")),
+            (at("file/below"), Some("Io")),
+        ];
+        if is_root() {
+            fs::create_dir(at("theirs")).unwrap();
+            chown(at("theirs"), Some(OTHER), Some(OTHER)).unwrap();
+            cases.push((at("theirs"), Some("Owner")));
+        }
+        for (path, expected) in cases {
+            let found = seen_by_user(&path).err().map(|kind| format!("{kind:?}"));
+            assert_eq!(found.is_some(), expected.is_some(), "{path:?} {found:?}");
+            assert!(found.is_none_or(|kind| kind.starts_with(expected.unwrap_or_default())), "{path:?}");
+        }
+    }
+
+    #[test]
     fn root_touches_nothing_where_another_user_could_have_put_a_link() {
         if !is_root() {
             return;

@@ -193,3 +193,38 @@ fn fault_10_without_space_for_the_reports_the_sync_stands_and_they_follow() {
     assert_eq!((inbox.names("processed"), inbox.waiting()), (three("staff.csv").to_vec(), vec![]));
     assert!(inbox.text("processed", "staff.csv").contains("P00001,"));
 }
+
+/// What was filed is rewritten in a form of rosterd's own, and the job's next files come in theirs.
+#[test]
+fn law_1_a_file_out_of_which_someone_was_taken_is_read_again_whatever_the_form_of_the_jobs_files() {
+    let titled = |text: String| format!("All staff,,,\n,,,\n{text}").into_bytes();
+    let by_semicolon = |text: String| text.replace(',', ";").into_bytes();
+    let latin = |text: String| text.replace("Person", "Pérson").chars().map(|one| one as u8).collect::<Vec<u8>>();
+    type Form<'a> = &'a dyn Fn(String) -> Vec<u8>;
+    for (at, (lines, form)) in [
+        ("header = 3\n", &titled as Form<'_>),
+        ("", &titled),
+        ("", &by_semicolon),
+        ("delimiter = \";\"\n", &by_semicolon),
+        ("", &latin),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let world = world(lines, "[job.guard]\nmax_updates = 1\n");
+        let inbox = Inbox(&world);
+        inbox.drop("a.csv", form(people(1..9)));
+        world.sync().expect(0);
+        let bakers = people(1..9).replacen("Clerk", "Baker", 4);
+        inbox.drop("b.csv", form(bakers.clone()));
+        assert_eq!(world.sync().expect(4).job()["held"], 4, "form {at}");
+        world.run(&["forget", "P00008"]).expect(0);
+        world.run(&["approve", "staff", "P00001"]).expect(0);
+        let ran = world.sync().expect(4);
+        assert_eq!((ran.writes(), &ran.job()["held"]), ((0, 1, 0), &3.into()), "form {at}: {ran:?}");
+        inbox.drop("c.csv", form(bakers.replacen("Clerk", "Cook", 1)));
+        world.run(&["approve", "staff"]).expect(0);
+        let ran = world.sync();
+        assert!(ran.writes().1 >= 3 && ran.job()["rejected"] == 0, "form {at}: {ran:?}");
+    }
+}

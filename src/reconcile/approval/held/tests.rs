@@ -81,6 +81,28 @@ fn what_a_verdict_makes_of_a_record_that_may_be_somebody_or_a_new_person() {
     }
 }
 
+#[test]
+fn fault_114_no_question_names_a_forgotten_person_be_it_the_next_one_or_the_one_that_was_rejected() {
+    let asked = |number: usize| {
+        let reason = HoldReason::AskedAbout { key: key(number).to_string() };
+        PendingApproval::new(None, &reason, None)
+    };
+    let has =
+        |one: &PendingApproval, number: usize| serde_json::to_string(one).unwrap().contains(&key(number).to_string());
+    let boxed = |number: usize| Some(Box::new(asked(number)));
+    for (place, one) in [
+        ("its own", asked(1)),
+        ("the next one", PendingApproval { other: boxed(1), rejected: boxed(3), ..asked(2) }),
+        ("the one before", PendingApproval { other: boxed(3), rejected: boxed(1), ..asked(2) }),
+    ] {
+        assert!(has(&one, 1), "{place}");
+        let without = one.without(&key(1)).unwrap();
+        assert!(!has(&without, 1), "{place}");
+        assert_eq!([2, 3].map(|number| has(&without, number)), [2, 3].map(|number| has(&one, number)), "{place}");
+        assert_eq!(one.without(&key(4)), None, "{place}");
+    }
+}
+
 fn wanted() -> impl Strategy<Value = Wanted> {
     proptest::collection::btree_map(0..KEYS, proptest::option::of(0u8..2), 0..KEYS)
 }
