@@ -420,7 +420,7 @@ impl HoldReason {
     pub fn is_asked_with(&self, other: &Key) -> bool {
         let other = other.to_string();
         self.has(&|one| match one {
-            Self::ValueOfKey { key, .. } => *key == other,
+            Self::ValueOfKey { key, .. } | Self::Shared { key, .. } | Self::Twin { key, .. } => *key == other,
             Self::MovedValue { from, to, .. } => [from, to].contains(&&other),
             _ => false,
         })

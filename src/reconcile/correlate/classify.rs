@@ -489,7 +489,8 @@ fn asked_before(changes: &[Outline], context: &CorrelationContext<'_>) -> Result
             }
             false => None,
         };
-        asked.extend(question.filter(HoldReason::doubts_its_key).map(|reason| (change.key.clone(), reason)));
+        let is_open = |reason: &HoldReason| reason.doubts_its_key() || reason.asks_for_two();
+        asked.extend(question.filter(is_open).map(|reason| (change.key.clone(), reason)));
     }
     Ok(asked)
 }

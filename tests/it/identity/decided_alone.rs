@@ -27,6 +27,8 @@ fn law_6_an_approval_of_one_releases_no_other_one_that_would_get_the_same_or_wha
         ("one email for two joiners", email(7, "new"), email(8, "new")),
         ("one name goes to the next", name(1, "Person 2"), name(2, "Ana Young")),
         ("one email goes to the next", email(1, "person2"), email(2, "new")),
+        ("a mailbox goes to a joiner", email(1, "new"), email(7, "person1")),
+        ("a name goes to a joiner", name(1, "Ana Young"), name(7, "Person 1")),
     ] {
         for (is_of_changes, world) in worlds() {
             let [numbers, after] = [&one, &other].map(|row| row[1..6].parse::<usize>().unwrap());
