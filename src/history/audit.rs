@@ -39,12 +39,18 @@ impl Audit {
     pub fn last_run(home: &Home) -> io::Result<u64> {
         let log = Log::of(home);
         for month in log.segments()?.into_iter().rev() {
-            for bytes in [Self::TAIL_BYTES, u64::MAX] {
-                let bytes = log.tail(&month, bytes)?;
+            // A month may be large, and hardly ever ends in more lines of decisions than this.
+            let mut most = Self::TAIL_BYTES;
+            loop {
+                let bytes = log.tail(&month, most)?;
                 let run = |line: &[u8]| serde_json::from_slice::<OfRun>(line).ok().map(|line| line.run);
                 if let Some(run) = bytes.split(|byte| *byte == b'\n').filter_map(run).max() {
                     return Ok(run);
                 }
+                if (bytes.len() as u64) < most {
+                    break;
+                }
+                most *= 8;
             }
         }
         Ok(0)

@@ -4,7 +4,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
-use std::os::unix::fs::{FileExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -73,15 +73,19 @@ impl LogEngine for FolderLog {
     fn append(&self, segment: &str, line: &str) -> io::Result<()> {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let _alone = self.lock()?;
-        if open.as_ref().is_none_or(|(current, _)| current != segment) {
-            *open = Some((segment.to_owned(), open_segment(&self.place(segment))?));
-        }
-        let (_, file) = open.as_mut().expect("it was just opened");
+        let place = self.place(segment);
+        // Another process, or another log of this one, may have rewritten it since; and what follows a line that could not be written
+        // comes behind the end of that one, which opening it sees to.
+        let mut file = match open.take() {
+            Some((current, file)) if current == segment && is_at(&file, &place)? => file,
+            _ => open_segment(&place)?,
+        };
         point("audit: before a line");
         file.write_all(format!("{line}\n").as_bytes())?;
         point("audit: a line is written");
-        disk::sync_data(&*file)?;
+        disk::sync_data(&file)?;
         point("audit: a line is on disk");
+        *open = Some((segment.to_owned(), file));
         Ok(())
     }
 
@@ -136,6 +140,16 @@ impl LogEngine for FolderLog {
     }
 }
 
+/// Whether an open file is the one that lies there by now.
+fn is_at(file: &File, path: &Path) -> io::Result<bool> {
+    let there = match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        there => there?,
+    };
+    let own = file.metadata()?;
+    Ok((own.dev(), own.ino()) == (there.dev(), there.ino()))
+}
+
 /// Opens a file for lines at its end. A last line that a crash cut off is ended first, so that it takes no other with it.
 fn open_segment(path: &Path) -> io::Result<File> {
     let mut file = File::options().read(true).append(true).create(true).mode(0o600).open(path)?;
@@ -173,4 +187,33 @@ fn judged(
         let line = line.trim_ascii_end();
         if line.is_empty() { Ok(()) } else { visit(line, judge(line)) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another log of the same folder rewrites the file that this one has open.
+    #[test]
+    fn a_line_goes_into_the_file_that_lies_there_by_now() {
+        let dir = tempfile::tempdir().unwrap();
+        let (one, other) = (FolderLog::new(dir.path()), FolderLog::new(dir.path()));
+        let shown = || {
+            let mut all = Vec::new();
+            other.lines("2026-12", &mut |line| all.push(String::from_utf8(line.to_vec()).unwrap())).unwrap();
+            all.concat()
+        };
+        one.append("2026-12", "first").unwrap();
+        one.append("2026-12", "second").unwrap();
+        let without_first = || -> Box<LineJudge<'static>> {
+            Box::new(|line| if line.starts_with(b"first") { LineFate::Goes } else { LineFate::Stays })
+        };
+        assert_eq!(other.rewrite(&without_first).unwrap(), 1);
+        one.append("2026-12", "third").unwrap();
+        assert_eq!(shown(), "second\nthird\n");
+        // One that is gone altogether is made again.
+        fs::remove_file(dir.path().join("audit/2026-12.ndjson")).unwrap();
+        one.append("2026-12", "fourth").unwrap();
+        assert_eq!(shown(), "fourth\n");
+    }
 }
