@@ -213,7 +213,11 @@ impl Scheduler {
             return Vec::new();
         }
         let mut due = Vec::new();
-        for entry in &mut self.entries {
+        // Who has waited longest comes first: a run that was preempted starts over behind those that waited for it.
+        let mut order: Vec<usize> = (0..self.entries.len()).collect();
+        order.sort_by_key(|at| (self.entries[*at].waits.is_none(), self.entries[*at].waits));
+        for entry in order {
+            let entry = &mut self.entries[entry];
             if !entry.is_due(at) || self.busy.contains_key(&entry.name) {
                 entry.waits = None;
                 continue;

@@ -357,6 +357,26 @@ fn fault_22_a_run_that_was_preempted_is_due_again_at_once_and_not_remembered_as_
 }
 
 #[test]
+fn a_run_that_was_preempted_starts_over_behind_those_that_waited_for_it() {
+    let jobs = ["first", "second", "third"].map(|job| timed(job, "30 2 * * *", "UTC"));
+    let mut scheduler = Scheduler::new(jobs);
+    let at = |wall: &str| ClockReading { wall: wall.parse().unwrap(), elapsed: Duration::from_secs(1_000) };
+    scheduler.due(at("2027-06-10T02:00:00Z"));
+    let mut started = scheduler.due(at("2027-06-10T02:30:00Z"));
+    let mut order = Vec::new();
+    for second in 1..5 {
+        let [job] = &started[..] else { panic!("one at a time: {started:?}") };
+        order.push(job.to_string());
+        let how = if second == 1 { Ended::Preempted } else { Ended::Served };
+        let wall = at(&format!("2027-06-10T02:30:0{second}Z"));
+        scheduler.ended(&job.clone(), how, wall);
+        started = scheduler.due(wall);
+    }
+    assert_eq!(order, ["first", "second", "third", "first"]);
+    assert!(started.is_empty());
+}
+
+#[test]
 fn a_run_that_could_not_use_the_state_is_tried_again_soon_whatever_the_clock_says() {
     let mut scheduler = Scheduler::new([timed("night", "30 2 * * *", "UTC")]);
     let at = |wall: &str, elapsed: Duration| ClockReading { wall: wall.parse().unwrap(), elapsed };
