@@ -15,7 +15,9 @@ use smol_str::SmolStr;
 use crate::config::{Job, Mode};
 use crate::fault::chain;
 use crate::mapping::{Mapped, Reading};
-use crate::plan::{HoldReason, Match, Matcher, contradicted, is_another_person, is_named_alike, match_hash};
+use crate::plan::{
+    HoldReason, Match, Matcher, contradicted, is_another_person, is_named_alike, match_hash, name_words,
+};
 use crate::queue;
 use crate::reconcile::approval::held;
 use crate::reconcile::collect::rows;
@@ -251,7 +253,9 @@ impl<'a> Appearances<'a> {
             self.records.entry(id).or_default().push(Appearance { key: record.key, by: None });
             return;
         }
-        self.note_refused(&record.fields);
+        if self.is_asked_about(&record) {
+            return;
+        }
         let Some((by, ids)) = self.fitting(&record.fields) else {
             // It takes them over by their key, or asks whether it is them.
             if let Some(id) = self.keys.get(&record.key).filter(|_| self.takes_over) {
@@ -273,14 +277,23 @@ impl<'a> Appearances<'a> {
         self.keys.get(key).copied().filter(|_| key.is_universal())
     }
 
-    /// Notes whose a row is that the service refuses for as long as they have what is theirs there, and that finds them by nothing.
-    fn note_refused(&mut self, fields: &Values) {
-        let Match::One { by, id } = self.unique.find(fields) else { return };
+    /// Notes whose a record is that finds them by nothing, while the service refuses it for as long as they have what is theirs there. Of
+    /// one with their name and their email the other job asks whether it is them, once they are offered to it: returns whether it is one.
+    fn is_asked_about(&mut self, record: &Record) -> bool {
+        let fields = &record.fields;
+        let Match::One { by, id } = self.unique.find(fields) else { return false };
         let is_found = self.fitting(fields).is_some_and(|(_, ids)| ids.contains(&id));
         let (_, entity) = &self.leaving[&id];
-        if !is_found && Matcher::confirmed(fields, entity, &by) && is_named_alike(entity, fields) {
+        if is_found || !Matcher::confirmed(fields, entity, &by) || !is_named_alike(entity, fields) {
+            return false;
+        }
+        let is_same = by == Target::EMAIL && name_words(fields) == name_words(&entity.fields);
+        if is_same {
+            self.records.entry(id).or_default().push(Appearance { key: record.key.clone(), by: None });
+        } else {
             self.unusable.insert(id);
         }
+        is_same
     }
 
     /// Notes whose a row may be that can't be used, or not all of it. One without a name may be anybody's that it fits, and one

@@ -54,6 +54,38 @@ fn called(world: &World, number: u32) -> String {
     one["name"].as_str().unwrap().to_owned()
 }
 
+/// The other list finds people by their number alone, and has given them another one.
+#[test]
+fn who_goes_to_another_list_with_a_new_number_is_asked_about_there() {
+    for [first, second] in [["north", "south"], ["south", "north"]] {
+        for is_same in [true, false] {
+            let by_number = |name: &str| {
+                let config = list(name, REMOVING);
+                Config { job: config.job.replace(", \"email\"", ""), ..config }
+            };
+            let world = World::of(by_number(first).and(&by_number(second)));
+            put(&world, "north.csv", &[1, 2]);
+            put(&world, "south.csv", &[3]);
+            world.sync().expect(0);
+            let before = ids(&world);
+            put(&world, "north.csv", &[1]);
+            world.put("south.csv", format!("{STAFF}3,Person 3,p3@example.com\n7,Person 2,p2@example.com\n").as_bytes());
+            world.sync();
+            world.sync().expect(4);
+            let decision = if is_same { "approve" } else { "reject" };
+            world.run(&[decision, "south", "7"]).expect(0);
+            for _ in 0..2 {
+                world.sync();
+            }
+            world.sync().expect(0);
+            let id = before.iter().find(|(number, _)| number == "2").unwrap().1;
+            let after = ids(&world);
+            let seven = after.iter().find(|(number, _)| number == "7").unwrap().1;
+            assert_eq!((after.len(), seven == id), (3, is_same), "{first} {is_same} {after:?}");
+        }
+    }
+}
+
 /// Two with one first name exchange their sites.
 #[test]
 fn law_1_who_is_known_by_number_name_and_email_keeps_no_one_of_a_like_name() {
