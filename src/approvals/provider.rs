@@ -217,8 +217,7 @@ impl Provider {
     /// Where it answers, as it says itself.
     pub(super) async fn endpoints(&self) -> Result<Endpoints, LoginError> {
         let mut known = self.endpoints.lock().await;
-        if let Some((at, endpoints)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
-            let _ = at;
+        if let Some((_, endpoints)) = known.as_ref().filter(|(at, _)| at.elapsed() < FRESH) {
             return Ok(endpoints.clone());
         }
         let endpoints = self.described().await?;

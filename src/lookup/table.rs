@@ -1,6 +1,7 @@
 //! The rows of a lookup in a spool, found by the hashes of their keys.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 
@@ -55,6 +56,7 @@ impl LookupTable {
     /// Takes back the rows of some lines, and makes it ready to be asked.
     pub(super) fn finish(&mut self, superseded: &[u64]) -> Result<(), spool::Error> {
         if !superseded.is_empty() {
+            let superseded: BTreeSet<u64> = superseded.iter().copied().collect();
             let mut kept = Vec::with_capacity(self.rows.len());
             for (hash, place) in std::mem::take(&mut self.rows) {
                 if !superseded.contains(&self.row(place)?.line) {

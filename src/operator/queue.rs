@@ -45,6 +45,7 @@ fn of_part(store: &Store, job: &JobName) -> Result<Vec<QueuedChange>, store::Err
 
 /// Lets the next run send parked changes again: all of them, or those of `keys`. Returns the keys.
 pub fn retry(store: &Store, clock: &Clock, job: &Job, keys: &BTreeSet<Key>) -> Result<Vec<Key>, DecisionError> {
+    let _alone = store.deciding();
     let is_parked = |waiting: &QueuedChange| waiting.change.state.is_parked();
     let chosen = choose(store, job, keys, is_parked, "it is not parked; the next run sees to it by itself")?;
     decide(store, clock, &chosen, "retried", |batch, waiting| {

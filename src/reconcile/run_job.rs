@@ -148,7 +148,9 @@ pub(crate) async fn run_job(
     // A list that a limit holds may be a wrong one, and the right one is put back in its place.
     let is_used = report.complete && !nothing_taken && !report.held.iter().any(|(_, reason)| reason.lasts());
     if let Some(read) = read_in_place.filter(|_| is_used) {
-        JobState { used: Some(read), ..JobState::load(context.store, &job.name)? }.save(context.store, &job.name)?;
+        let state = JobState::load(context.store, &job.name)?;
+        let used = Some(read.after(state.used.as_ref()));
+        JobState { used, ..state }.save(context.store, &job.name)?;
     }
     report.details.nothing_taken = nothing_taken;
     report.details.judged = !nothing_taken;

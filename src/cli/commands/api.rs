@@ -174,7 +174,12 @@ async fn all(ui: &Ui, client: &Client, first: Raw, page_size: u32) -> Result<Exi
     }
     let mut items: Vec<Value> = Vec::new();
     let mut cursor = None;
-    for _ in 0..PAGES_MAX {
+    for pages in 0.. {
+        if pages == PAGES_MAX {
+            return Err(Failure::failed(Message(format!(
+                "the list does not end after {PAGES_MAX} pages; nothing is shown"
+            ))));
+        }
         let answer = client.raw(page(&first, cursor, page_size)).await?;
         if answer.status == 404 && cursor.is_some() || answer.status == 304 {
             break;

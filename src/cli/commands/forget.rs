@@ -21,12 +21,14 @@ pub(crate) async fn run(ui: &Ui, host: &Backend, args: &ForgetArgs) -> Result<Ex
             ForgetError::Store(error) => Failure::from(error),
             error => Failure::failed(error),
         })?;
+    // Also where nothing else is left of them: a call before this one may have ended here.
+    let notices = notify::forget(&config.state.home);
     drop(sole);
     let Some(forgotten) = forgotten else {
         return Err(Failure::failed(Message(format!("nothing here is about key {key}")))
             .hint("`rosterd explain JOB KEY` tells of a record; keys are case-sensitive"));
     };
-    notify::forget(&config.state.home).map_err(|error| {
+    notices.map_err(|error| {
         Failure::failed(Message(format!("notices of rejected rows could not be forgotten: {error}")))
     })?;
     for job in &forgotten.dropped_reports {

@@ -5,8 +5,8 @@
 //! listing shows the movements since the read, for many people at once.
 //!
 //! Invariants:
-//! - Nothing is written to disk between the read and the PUT, so that a movement between the two is rare, and undone
-//!   only for seconds.
+//! - Between the read and the PUT there is one commit, of the request with its echo, and nothing else, so that a movement between the
+//!   two is rare, and undone only for seconds.
 //! - An echo is forgotten only when the movements since show that the person's presence is what they signed, or after
 //!   what they signed was put back and read. A process that dies leaves its echoes to the next run.
 //! - A movement that does not name its place is repeated at the only place that it can have been. Where there is none,

@@ -411,7 +411,7 @@ impl<'a> Collector<'a> {
                 _ => choose(group, unchanged.map(|at| (self.lines[at].into(), known)), job, spill)?,
             };
             match choice {
-                Choice::Correlation => {
+                Choice::Unchanged => {
                     self.keep_following(&key, others);
                     continue;
                 }

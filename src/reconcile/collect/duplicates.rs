@@ -15,7 +15,7 @@ pub(crate) enum Choice {
     /// This one counts.
     Row(Candidate),
     /// The unchanged row counts.
-    Correlation,
+    Unchanged,
     /// No row is better than the others; the lines of the equally good ones.
     Unclear(Vec<u64>),
 }
@@ -83,7 +83,7 @@ pub(super) fn lasts(due: Option<Day>) -> (bool, Option<Day>) {
 /// Of equal rows, the first among those that have their person the longest; the unchanged one where there are none.
 fn longest(rows: impl IntoIterator<Item = Opened>) -> Choice {
     let longest = rows.into_iter().reduce(|one, other| if lasts(other.due) > lasts(one.due) { other } else { one });
-    longest.map_or(Choice::Correlation, |longest| Choice::Row(longest.row))
+    longest.map_or(Choice::Unchanged, |longest| Choice::Row(longest.row))
 }
 
 /// None of these rows is better than the others; `unchanged` is one of them, if there is one.

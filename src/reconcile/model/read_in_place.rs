@@ -37,6 +37,14 @@ impl ReadInPlace {
         Some(Self { place, content: format!("{:032x}", read.content), modified: read.modified? })
     }
 
+    /// It, with the later of both times where `last` has the same content: to copy a file with its time makes it no older.
+    pub(crate) fn after(self, last: Option<&Self>) -> Self {
+        match last.filter(|last| last.place == self.place && last.content == self.content) {
+            Some(last) => Self { modified: last.modified.max(self.modified), ..self },
+            None => self,
+        }
+    }
+
     /// Why it seems to be older than the `last` one.
     pub(crate) fn older_than(&self, last: &Self) -> Option<OlderExport> {
         let is_older = self.place == last.place && self.content != last.content && self.modified < last.modified;
@@ -65,6 +73,9 @@ mod tests {
             ("a file elsewhere", read("b", 2, 99), false),
         ] {
             assert_eq!(one.older_than(&last).is_some(), is_older, "{name}");
+            let is_same = (&one.place, &one.content) == (&last.place, &last.content);
+            let expected = if is_same { last.modified } else { one.modified };
+            assert_eq!(one.after(Some(&last)).modified, expected, "{name}");
         }
     }
 }
