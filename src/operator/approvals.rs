@@ -13,7 +13,7 @@ use crate::queue::{self, Change, State};
 use crate::reconcile::approval::held::{self, HELD, PendingApproval, held};
 use crate::reconcile::model::job_state::JobState;
 use crate::reconcile::restored_state;
-use crate::record::{Action, JobName, Key, RemoteId, Target};
+use crate::record::{Action, DesiredState, JobName, Key, RemoteId, Target};
 use crate::snapshot::Owner;
 use crate::store::{self, Batch, Store};
 
@@ -435,21 +435,7 @@ fn decide_part(
         if let Some(wish) = change.change.as_ref().filter(|_| !is_rejected)
             && !sent.contains(key)
         {
-            let (job, key, wish) = (job.clone(), key.clone(), wish.clone());
-            let waits = Change {
-                job,
-                key,
-                target: part.mapping.target,
-                wish,
-                approved: true,
-                marks: change.marks.clone(),
-                undo: change.undo.clone(),
-                from: change.from.clone(),
-                failures: 0,
-                before: None,
-                state: State::Waiting,
-            };
-            queue::put(&mut batch, &waits);
+            queue::put(&mut batch, &released(part, key, (change, wish)));
         }
     }
     if asks_more {
@@ -457,6 +443,23 @@ fn decide_part(
     }
     store.commit(batch)?;
     Ok(waiting.into_keys().collect())
+}
+
+/// What is sent of a change that waits, once it is approved.
+fn released(part: &Job, key: &Key, (change, wish): (&PendingApproval, &DesiredState)) -> Change {
+    Change {
+        job: part.name.clone(),
+        key: key.clone(),
+        target: part.mapping.target,
+        wish: wish.clone(),
+        approved: true,
+        marks: change.marks.clone(),
+        undo: change.undo.clone(),
+        from: change.from.clone(),
+        failures: 0,
+        before: None,
+        state: State::Waiting,
+    }
 }
 
 /// A verdict as it is remembered of a change that waits, by a state of so many copies.

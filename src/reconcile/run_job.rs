@@ -150,7 +150,9 @@ pub(crate) async fn run_job(
     if let Some(read) = read_in_place.filter(|_| is_used) {
         let state = JobState::load(context.store, &job.name)?;
         let used = Some(read.after(state.used.as_ref()));
-        JobState { used, ..state }.save(context.store, &job.name)?;
+        if used != state.used {
+            JobState { used, ..state }.save(context.store, &job.name)?;
+        }
     }
     report.details.nothing_taken = nothing_taken;
     report.details.judged = !nothing_taken;
